@@ -12,51 +12,45 @@ import (
 // value is not allowed, AnswerValue returns the reason.
 func (d *Definition) AnswerValue(i int, value json.RawMessage) (json.RawMessage, string) {
 	a := d.Steps[i].Answer
-	var compact bytes.Buffer
-	if err := json.Compact(&compact, value); err != nil {
-		return nil, "the value is not JSON"
+	if a.Event != "" {
+		return eventValue(value, a.Schema, func(v json.RawMessage) error { return d.Expr.CheckAnswer(i, v) })
 	}
-	value = compact.Bytes()
-	if a.Event == "" {
-		var text string
-		if err := json.Unmarshal(value, &text); err != nil || !slices.Contains(a.Values, text) {
-			return nil, "the value must be one of: " + strings.Join(a.Values, ", ")
+	var text string
+	if json.Unmarshal(value, &text) != nil || !slices.Contains(a.Values, text) {
+		if !json.Valid(value) {
+			return nil, notJSON
 		}
-		value, _ = Marshal(text) // Marshal cannot fail for a string
-		return value, ""
+		return nil, "the value must be one of: " + strings.Join(a.Values, ", ")
 	}
-	var check func() error
-	if a.Schema != nil {
-		check = func() error { return d.Expr.CheckAnswer(i, value) }
-	}
-	return value, eventRefusal(value, check)
+	value, _ = Marshal(text) // Marshal cannot fail for a string
+	return value, ""
 }
+
+const notJSON = "the value is not JSON"
 
 // PassedValue returns the value of an answer to an event that step i passes on (P56, answers pass through), in its
 // shortest form. If the value is not allowed, PassedValue returns the reason.
 func (d *Definition) PassedValue(i, event int, value json.RawMessage) (json.RawMessage, string) {
-	var compact bytes.Buffer
-	if err := json.Compact(&compact, value); err != nil {
-		return nil, "the value is not JSON"
-	}
-	value = compact.Bytes()
-	var check func() error
-	if d.Steps[i].Each.Events[event].Schema != nil {
-		check = func() error { return d.Expr.CheckPassed(i, event, value) }
-	}
-	return value, eventRefusal(value, check)
+	return eventValue(value, d.Steps[i].Each.Events[event].Schema,
+		func(v json.RawMessage) error { return d.Expr.CheckPassed(i, event, v) })
 }
 
-func eventRefusal(value json.RawMessage, check func() error) string {
+// eventValue returns the value of an event in its shortest form, or the reason why it is not allowed.
+func eventValue(value, schema json.RawMessage, check func(json.RawMessage) error) (json.RawMessage, string) {
+	var compact bytes.Buffer
+	if json.Compact(&compact, value) != nil {
+		return nil, notJSON
+	}
+	value = compact.Bytes()
 	if len(value) > MaxAnswerValue {
-		return fmt.Sprintf("the value has %d bytes, the limit is %d; store large data elsewhere and send a reference",
+		return value, fmt.Sprintf("the value has %d bytes, the limit is %d; store large data elsewhere and send a reference",
 			len(value), MaxAnswerValue)
 	}
-	if check == nil {
-		return ""
+	if schema == nil {
+		return value, ""
 	}
-	if err := check(); err != nil {
-		return "the value is not of the event's shape: " + err.Error()
+	if err := check(value); err != nil {
+		return value, "the value is not of the event's shape: " + err.Error()
 	}
-	return ""
+	return value, ""
 }

@@ -70,35 +70,15 @@ func (c *check) all(inside int, nodes ...ast.Node) error {
 }
 
 func (c *check) identifier(n *ast.IdentifierNode) error {
+	if name, some := c.seen()[n.Value]; some {
+		if name.here {
+			return nil
+		}
+		return fail("unknown name "+n.Value, name.only)
+	}
 	switch n.Value {
 	case "order", "orderId", "run":
 		return nil
-	case "value":
-		if c.scope.Value {
-			return nil
-		}
-		return fail("unknown name value",
-			"only the condition refuse of an answered step sees value; a field of the order is order.value")
-	case "item", "index":
-		if c.scope.Item || n.Value == "index" && (c.scope.Repeat || c.scope.Result) {
-			return nil
-		}
-		return fail("unknown name "+n.Value, "only the input of the children of each sees item and index")
-	case "previous":
-		if c.scope.Repeat {
-			return nil
-		}
-		return fail("unknown name previous", "only the input of a step with repeat sees previous")
-	case "result":
-		if c.scope.Result {
-			return nil
-		}
-		return fail("unknown name result", "only the condition until of a repeat sees result")
-	case "reminder":
-		if c.scope.Reminder {
-			return nil
-		}
-		return fail("unknown name reminder", "only the input of remind sees reminder, the number of the reminder")
 	case "steps":
 		return fail("steps stands alone", "name a step and its output, as in steps.charge_payment.output")
 	case "null", "undefined", "None":
@@ -109,6 +89,26 @@ func (c *check) identifier(n *ast.IdentifierNode) error {
 		suggest.DidYouMean(n.Value, []string{"order", "orderId", "steps", "value"},
 			"there are order, orderId, run and steps.<name>.output; a field of the order is order."+n.Value+
 				", a text stands in quotes"))
+}
+
+// someSee is a name that only some expressions can read.
+type someSee struct {
+	here bool   // this expression can
+	only string // which ones can
+}
+
+func (c *check) seen() map[string]someSee {
+	const items = "only the input of the children of each sees item and index"
+	return map[string]someSee{
+		"value": {
+			c.scope.Value, "only the condition refuse of an answered step sees value; a field of the order is order.value",
+		},
+		"item":     {c.scope.Item, items},
+		"index":    {c.scope.Item || c.scope.Repeat || c.scope.Result, items},
+		"previous": {c.scope.Repeat, "only the input of a step with repeat sees previous"},
+		"result":   {c.scope.Result, "only the condition until of a repeat sees result"},
+		"reminder": {c.scope.Reminder, "only the input of remind sees reminder, the number of the reminder"},
+	}
 }
 
 func (c *check) call(n *ast.CallNode, inside int) error {

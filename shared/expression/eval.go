@@ -98,7 +98,7 @@ func (e *evaluation) object(n *ast.MapNode) (any, error) {
 	object := make(map[string]any, len(n.Pairs))
 	for _, p := range n.Pairs {
 		pair := p.(*ast.PairNode)
-		key, err := e.text("a key", pair.Key)
+		key, err := typed[string](e, "a key", "a text", pair.Key)
 		if err != nil {
 			return nil, err
 		}
@@ -222,43 +222,29 @@ func memberOf(base, property any) (any, error) {
 	return nil, fail("it reads a member of "+kind(base), fixValue)
 }
 
+// typed evaluates a node whose value has to be of one type.
+func typed[T any](e *evaluation, doing, want string, n ast.Node) (of T, err error) {
+	v, err := e.eval(n)
+	if err != nil {
+		return of, err
+	}
+	of, ok := v.(T)
+	if !ok {
+		return of, mismatch(doing, want, v)
+	}
+	return of, nil
+}
+
 func (e *evaluation) boolean(doing string, n ast.Node) (bool, error) {
-	v, err := e.eval(n)
-	if err != nil {
-		return false, err
-	}
-	b, ok := v.(bool)
-	if !ok {
-		return false, mismatch(doing, "true or false", v)
-	}
-	return b, nil
+	return typed[bool](e, doing, "true or false", n)
 }
 
-func (e *evaluation) text(doing string, n ast.Node) (string, error) {
-	v, err := e.eval(n)
-	if err != nil {
-		return "", err
-	}
-	s, ok := v.(string)
-	if !ok {
-		return "", mismatch(doing, "a text", v)
-	}
-	return s, nil
-}
-
-func (e *evaluation) whole(doing string, n ast.Node, absent int64) (int64, error) {
+// position evaluates an end of a slice.
+func (e *evaluation) position(n ast.Node, absent int64) (int64, error) {
 	if n == nil {
 		return absent, nil
 	}
-	v, err := e.eval(n)
-	if err != nil {
-		return 0, err
-	}
-	i, ok := v.(int64)
-	if !ok {
-		return 0, mismatch(doing, "a whole number", v)
-	}
-	return i, nil
+	return typed[int64](e, "[from:to]", "a whole number", n)
 }
 
 // slice cuts a list or a text. A negative position counts from the end. A position outside the list or text
@@ -282,11 +268,11 @@ func (e *evaluation) slice(n *ast.SliceNode) (any, error) {
 		return nil, mismatch("[from:to]", "a list or a text", base)
 	}
 	length := int64(len(list) + len(runes))
-	from, err := e.whole("[from:to]", n.From, 0)
+	from, err := e.position(n.From, 0)
 	if err != nil {
 		return nil, err
 	}
-	to, err := e.whole("[from:to]", n.To, length)
+	to, err := e.position(n.To, length)
 	if err != nil {
 		return nil, err
 	}

@@ -91,7 +91,7 @@ func (p *path) raw(env *core.Environment) (json.RawMessage, error) {
 			if m.optional {
 				return nil, nil
 			}
-			return nil, ofNull(m)
+			return nil, fail("it reads "+m.String()+" of null", fixNull)
 		}
 		var err error
 		at, err = m.of(at)
@@ -113,14 +113,6 @@ const (
 	fixNull     = "write ?. if the part before it may be absent; otherwise provide the data"
 	fixPosition = "test the length first, as in len(order.items) > 2 ? order.items[2] : nil"
 )
-
-func ofNull(m member) error {
-	return fail("it reads "+m.String()+" of null", fixNull)
-}
-
-func outside(index int) error {
-	return fail(fmt.Sprintf("the list has no element [%d]", index), fixPosition)
-}
 
 func wrongBase(m member, kind string) error {
 	return fail("it reads "+m.String()+" of "+kind, fixValue)
@@ -163,5 +155,5 @@ func element(data []byte, index int) (json.RawMessage, error) {
 		}
 		at++
 	}
-	return nil, outside(index)
+	return nil, fail(fmt.Sprintf("the list has no element [%d]", index), fixPosition)
 }

@@ -170,9 +170,7 @@ func underscored(steps []string) []string {
 // dashed matches a path with a dash. The parser reads the dash as a minus.
 var dashed = regexp.MustCompile(`\b(order|steps)((?:\??\.[A-Za-z_][A-Za-z0-9_]*)*\??\.)([A-Za-z_][A-Za-z0-9_]*(?:-[A-Za-z_][A-Za-z0-9_]*)+)`)
 
-func isRoot(name string) bool {
-	return name == "order" || name == "orderId" || name == "run" || name == "steps"
-}
+var roots = []string{"order", "orderId", "run", "steps"}
 
 // dashedName returns an error that shows how to write a name with dashes. It returns nil if the source has no
 // such name, or if the dash is probably a minus.
@@ -180,7 +178,7 @@ func dashedName(source string, steps []string) error {
 	m := dashed.FindStringSubmatch(source)
 	switch {
 	case m == nil || strings.Contains(source, m[0]+"(") ||
-		slices.ContainsFunc(strings.Split(m[3], "-")[1:], isRoot):
+		slices.ContainsFunc(strings.Split(m[3], "-")[1:], func(name string) bool { return slices.Contains(roots, name) }):
 		return nil
 	case m[1] == "steps" && slices.Contains(steps, m[3]):
 		return fail(fmt.Sprintf("the dashes of step %s are read as minus", m[3]),

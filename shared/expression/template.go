@@ -93,7 +93,7 @@ func parseTemplate(data json.RawMessage, scope Scope) (*template, error) {
 	if len(t.holes) > MaxHoles {
 		return nil, fmt.Errorf("template has %d expressions, the limit is %d", len(t.holes), MaxHoles)
 	}
-	t.literals = append(t.literals, append(literal, src[from:]...))
+	t.literals = append(t.literals, rawjson.ForQueues(append(literal, src[from:]...)))
 	return t, nil
 }
 
@@ -126,7 +126,7 @@ func (t *template) evaluate(env *core.Environment) (json.RawMessage, error) {
 			return nil, at(p.source, err)
 		}
 	}
-	b = append(b, t.literals[len(t.holes)]...)
+	b = rawjson.ForQueues(append(b, t.literals[len(t.holes)]...))
 	if len(b) > MaxResult {
 		return nil, at(t.holes[0].source, errLarge)
 	}

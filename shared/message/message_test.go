@@ -12,6 +12,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
+	"gotest.tools/v3/golden"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
@@ -20,18 +21,6 @@ import (
 )
 
 const good = `{"schema":1,"orderId":"o-1","workflow":"order","order":{"total":12.50},"priority":"high","replyTo":"shop","deadline":"2026-11-21T10:00:00.500+01:00"}`
-
-func TestDecodeSubmit(t *testing.T) {
-	o, err := message.DecodeSubmit([]byte(good))
-	want := message.SubmitOrder{
-		Schema: 1, OrderID: "o-1", Workflow: "order",
-		Order: json.RawMessage(`{"total":12.50}`), Priority: "high",
-		ReplyTo: "shop", Deadline: 1795251600500,
-	}
-	if err != nil || !reflect.DeepEqual(o, want) {
-		t.Errorf("got %+v, %v", o, err)
-	}
-}
 
 // with replaces one field of a good submission; "" leaves it out.
 func with(name, value string) string {
@@ -48,122 +37,6 @@ func with(name, value string) string {
 		}
 	}
 	return "{" + strings.Join(parts, ",") + "}"
-}
-
-func TestRefusedSubmissions(t *testing.T) {
-	deep := strings.Repeat("[", 10_000)
-	for _, c := range []struct{ name, data, code, field, part string }{
-		{"empty", ``, "not-json", "", "not JSON"},
-		{"cut off", good[:40], "not-json", "", "byte 40"},
-		{"trailing", good + ` {}`, "not-json", "", "something follows the value"},
-		{"two values", good + good, "not-json", "", "something follows the value"},
-		{"no object", `[1]`, "not-json", "", "not a JSON object"},
-		{"null", `null`, "not-json", "", "not a JSON object"},
-		{"wrong UTF-8", with("order", "\"a\xff\""), "not-json", "", "is not UTF-8"},
-		{
-			"half a pair", with("order", `"\ud83d"`), "not-json", "",
-			"order: half of a surrogate pair at byte",
-		},
-		{
-			"half a pair beside another character", with("order", `"\udbff\ue000"`), "not-json", "",
-			"surrogate",
-		},
-		{"two first halves", with("order", `"\ud800\udbff"`), "not-json", "", "surrogate"},
-		{"other half", with("order", `"\ude00x"`), "not-json", "", "surrogate"},
-		{"half a pair in a key", with("order", `{"\ud83d\u0041":1}`), "not-json", "", "surrogate"},
-		{"deep", with("order", deep), "not-json", "", "deeper than 64 levels"},
-		{"deep, closed", with("order", deep[:65]+strings.Repeat("]", 65)), "not-json", "", "flatten it"},
-		{
-			"key twice", strings.Replace(good, `{`, `{"orderId":"o-2",`, 1), "not-json", "",
-			"orderId: the key stands twice",
-		},
-		{
-			"key twice inside", with("order", `{"a":[{"b":1,"c":2,"b":3}]}`), "not-json", "",
-			"order.a.0.b: the key stands twice",
-		},
-		{"key twice by escape", with("order", `{"a":1,"\u0061":1}`), "not-json", "", "order.a: the key stands twice"},
-		{
-			"key twice of many", with("order",
-				`{"1":0,"2":0,"3":0,"4":0,"5":0,"6":0,"7":0,"8":0,"9":0,"10":0,"3":1}`), "not-json", "",
-			"order.3: the key stands twice",
-		},
-		{"key twice, and cut off", strings.TrimSuffix(strings.Replace(good, `{`, `{"orderId":"o-2",`, 1),
-			"}"), "not-json", "", "orderId: the key stands twice"},
-		{
-			"too large", with("order", `"`+strings.Repeat("x", port.MaxOrder)+`"`), "too-large", "",
-			"limit is 65536",
-		},
-		{
-			"field without a name", strings.Replace(good, `{`, `{"":1,`, 1), "unknown-field", "",
-			`"" is not known`,
-		},
-		{
-			"unknown field", strings.Replace(good, `{`, `{"prioritty":1,`, 1), "unknown-field", "prioritty",
-			`"prioritty" is not known`,
-		},
-		{
-			"first unknown field", strings.Replace(good, `{`, `{"zz":1,"yy":2,`, 1), "unknown-field", "yy",
-			`"yy"`,
-		},
-		{
-			"other case", strings.Replace(good, `"orderId"`, `"orderID"`, 1), "unknown-field", "orderID",
-			"not known",
-		},
-		{
-			"no schema", with("schema", ""), "invalid-field", "schema",
-			"schema is missing, or 0; write \"schema\": 1",
-		},
-		{"schema as text", with("schema", `"1"`), "invalid-field", "schema", "must be the number 1"},
-		{"no ID", with("orderId", ""), "missing-field", "orderId", "missing"},
-		{"empty ID", with("orderId", `""`), "missing-field", "orderId", "missing"},
-		{"null ID", with("orderId", `null`), "invalid-field", "orderId", "must be a string"},
-		{
-			"long ID", with("orderId", `"`+strings.Repeat("x", 300)+`"`), "invalid-field", "orderId",
-			"1 to 128",
-		},
-		{"path as ID", with("orderId", `"../x"`), "invalid-field", "orderId", "1 to 128"},
-		{"control character", with("orderId", `"a\u0001"`), "invalid-field", "orderId", "1 to 128"},
-		{"line end", with("orderId", `"a\n"`), "invalid-field", "orderId", "1 to 128"},
-		{"dot as ID", with("orderId", `"."`), "invalid-field", "orderId", "not be . or .."},
-		{"dots as ID", with("orderId", `".."`), "invalid-field", "orderId", "not be . or .."},
-		{"flag as ID", with("orderId", `"-o"`), "invalid-field", "orderId", "not begin with -"},
-		{"no workflow", with("workflow", ""), "missing-field", "workflow", "missing"},
-		{"strange workflow", with("workflow", `"../etc"`), "invalid-field", "workflow", "no workflow's name"},
-		{"no order", with("order", ""), "missing-field", "order", "missing"},
-		{"null order", with("order", "null"), "missing-field", "order", "null"},
-		{"a schema that never was", with("schema", "-1"), "invalid-field", "schema", "it must be 1"},
-		{"priority", with("priority", `"urgent"`), "invalid-field", "priority", `"normal" or "high"`},
-		{
-			"address", with("replyTo", `"https://evil.example/q"`), "invalid-field", "replyTo",
-			"never an address",
-		},
-		{"deadline", with("deadline", `"tomorrow"`), "invalid-field", "deadline", "RFC 3339"},
-		{"deadline as number", with("deadline", `5`), "invalid-field", "deadline", "RFC 3339"},
-		{
-			"deadline long ago", with("deadline", `"0001-01-01T00:00:00Z"`), "invalid-field", "deadline",
-			"1970",
-		},
-	} {
-		_, err := message.DecodeSubmit([]byte(c.data))
-		var r *core.Refusal
-		if !errors.As(err, &r) || r.Code != c.code || r.Field != c.field ||
-			!strings.Contains(r.Text, c.part) {
-			t.Errorf("%s: %+v", c.name, err)
-			continue
-		}
-		if !errors.Is(err, message.ErrUnreadable) || len(r.Text) > 400 {
-			t.Errorf("%s: it is not unreadable, or says too much: %s", c.name, r.Text)
-		}
-	}
-	for name, data := range map[string]string{
-		"64 deep":             with("order", deep[:64]+strings.Repeat("]", 64)),
-		"pair":                with("order", `"\ud83d\ude00 \\ud83d"`),
-		"pairs and no halves": with("order", `"\ud800\udc00\udbff\udfff\ud7ff\ue000"`),
-	} {
-		if _, err := message.DecodeSubmit([]byte(data)); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
 }
 
 // lost returns the failure of a reply whose output cannot be kept (P28, what is too large fails once).
@@ -320,38 +193,6 @@ func TestNewerSchemaIsGivenBack(t *testing.T) {
 		if !errors.Is(err, message.ErrNewer) {
 			t.Errorf("%s: %v", name, err)
 		}
-	}
-}
-
-// P35: an answer is checked before anything is decided.
-func TestAnswersAreChecked(t *testing.T) {
-	const good = `{"schema":1,"kind":"answer","task":"o-1","id":"a-1","step":"approve","round":1,"by":"ann","value":"yes"}`
-	for change, want := range map[string]string{
-		`"x":"x"`: "", `"step":"","round":0,"event":"bought"`: "", `"by":"","token":"t"`: "",
-		`"schema":0`: "schema is 0", `"id":""`: "id", `"step":""`: "names a step, or an event",
-		`"event":"bought"`: "not both", `"round":0`: "round",
-		`"step":"","event":"Bought"`: "no event's name", `"by":""`: "says who", `"by":"a\nb"`: "says who",
-		`"value":null,"by":"a<b"`:                 "says who",
-		`"by":"` + strings.Repeat("x", 129) + `"`: "says who", `"tries":-1`: "tries",
-		`"reason":"` + strings.Repeat("x", 512) + `"`: "", `"reason":"` + strings.Repeat("x", 513) +
-			`"`: "reason has 513 bytes",
-		`"value":` + strings.Repeat("[", 200) + strings.Repeat("]", 200): "nested",
-	} {
-		members := map[string]json.RawMessage{}
-		require.NoError(t, json.Unmarshal([]byte(good), &members))
-		require.NoError(t, json.Unmarshal([]byte("{"+change+"}"), &members))
-		text, err := json.Marshal(members)
-		require.NoError(t, err)
-		_, err = message.Decode[message.Control](text)
-		if want == "" && err != nil || want != "" && (!errors.Is(err, message.ErrUnreadable) ||
-			!strings.Contains(err.Error(), want)) {
-			t.Errorf("%s: %v", change, err)
-		}
-	}
-	if _, err := message.Decode[message.Control]([]byte(strings.Replace(good, `,"value":"yes"`, "",
-		1))); err == nil ||
-		!strings.Contains(err.Error(), "value") {
-		t.Errorf("without a value: %v", err)
 	}
 }
 
@@ -514,27 +355,6 @@ func TestInputsAreReadStrictly(t *testing.T) {
 	}
 }
 
-// Schema and codec agree on the IDs that a new order may have.
-func TestOrderIDs(t *testing.T) {
-	schema := compiled(t)["submit-order"]
-	for id, fits := range map[string]bool{
-		"": false, ".": false, "..": false, "-": false, "-o": false, "a~b": false,
-		strings.Repeat("x", 129): false,
-		"...":                    true, ".o": true, "..o": true, "o-": true, "_": true, ":": true,
-		strings.Repeat("x", 128): true,
-	} {
-		data := fmt.Sprintf(`{"schema":1,"orderId":%q,"workflow":"order","order":1}`, id)
-		_, err := message.DecodeSubmit([]byte(data))
-		doc, bad := jsonschema.UnmarshalJSON(strings.NewReader(data))
-		if bad != nil {
-			t.Fatal(bad)
-		}
-		if (err == nil) != fits || (schema.Validate(doc) == nil) != fits {
-			t.Errorf("%q: the codec says %v, the schema %v", id, err, schema.Validate(doc))
-		}
-	}
-}
-
 // The output that an operator states is read as strictly too.
 func TestStatedOutputsAreReadStrictly(t *testing.T) {
 	stated := func(output string) *message.Control {
@@ -558,54 +378,60 @@ func TestStatedOutputsAreReadStrictly(t *testing.T) {
 	}
 }
 
-// What no schema of one member can say is refused too. Unknown fields are refused only in a submission, so that
-// old and new programs can run side by side.
+// What is read, and why a message is refused. Unknown fields are refused only in a submission, so that old and new
+// programs can run side by side.
+func TestWhatIsRead(t *testing.T) {
+	schemas := compiled(t)
+	var out strings.Builder
+	for line := range strings.Lines(string(golden.Get(t, "read.txt"))) {
+		if strings.HasPrefix(line, "    ") {
+			continue
+		}
+		name, text, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		v, err := decodeAs(name, []byte(text))
+		fmt.Fprintf(&out, "%s    %s\n", line, outcome(v, err))
+		if err != nil {
+			require.ErrorIs(t, err, message.ErrUnreadable)
+			require.LessOrEqual(t, len(err.Error()), 400, "it says too much: %v", err)
+			continue
+		}
+		doc, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+		require.NoError(t, err)
+		if name == "submit-order" {
+			require.NoError(t, schemas[name].Validate(doc), "the door takes it, and the schema refuses it: %s", text)
+		}
+	}
+	golden.Assert(t, out.String(), "read.txt")
+}
+
+// outcome is the message that was read, or the reason why it was not.
+func outcome(v port.Value, err error) string {
+	if r, ok := errors.AsType[*core.Refusal](err); ok {
+		return fmt.Sprintf("error: %s %s: %s", r.Code, r.Field, r.Text)
+	}
+	if err != nil {
+		return "error: " + message.Reason(err)
+	}
+	text, _ := v.Encode()
+	return string(text)
+}
+
+// What cannot stand in a line is refused too.
 func TestBadEnvelopes(t *testing.T) {
-	for name, changes := range map[string][]string{
-		"request": {
-			`"schema":0`, `"task":""`, `"task":"a b"`, `"step":"Charge"`, `"attempt":-1`, `"operation":"redo"`,
-			`"key":""`, `"stopBy":null`, `"timeout":0`, `"name":""`, `"run":-1`, `"attempt":"1"`,
-		},
-		"reply": {
-			`"outcome":"progress","operation":"undo"`,
-			`"outcome":"progress","percent":101`, `"outcome":"progress","percent":-1`,
-			`"outcome":"progress","until":"soon"`,
-			`"outcome":"progress","operation":"do","waited":-1`,
-			`"error":{"code":"` + strings.Repeat("x", 200) + `"}`,
-		},
-		"control": {
-			`"kind":"explode"`, `"kind":"resolve"`,
-			`"kind":"close","id":"c","by":"ann"`, `"kind":"close","id":"c","reason":"why"`,
-			`"kind":"close","id":"c","by":"","reason":"why"`,
-			`"kind":"erase","id":"c","by":"ann"`, `"kind":"erase","id":"c","reason":"why"`,
-			`"kind":"erase","by":"ann","reason":"why"`,
-			`"kind":"move","id":"c"`, `"kind":"resubmit"`,
-			`"kind":"resubmit","id":"c","step":"","input":{}`,
-			`"kind":"resubmit","id":"c","step":"b","input":null`,
-			`"kind":"resubmit","id":"c","step":"b"`,
-			`"kind":"resolve","id":"c","step":"b","fact":"happened","output":null`,
-			`"kind":"resolve","id":"c","step":"b","fact":"undone","output":{}`, `"kind":"cancel"`,
-		},
-		"status": {`"status":""`, `"schema":-1`},
+	deep := strings.Repeat("[", 10_000)
+	for data, want := range map[string]string{
+		"": "not-json", with("order", "\"a\xff\""): "not-json", with("order", deep): "not-json",
+		with("order", `"`+strings.Repeat("x", port.MaxOrder)+`"`): "too-large",
 	} {
-		good := examples()[name][0]
-		for _, change := range changes {
-			var m map[string]json.RawMessage
-			if err := json.Unmarshal(good, &m); err != nil {
-				t.Fatal(err)
-			}
-			if err := json.Unmarshal([]byte("{"+change+"}"), &m); err != nil {
-				t.Fatal(err)
-			}
-			bad, _ := json.Marshal(m)
-			if _, err := decodeAs(name, bad); !errors.Is(err, message.ErrUnreadable) {
-				t.Errorf("%s with %s is read: %v", name, change, err)
-			}
-		}
-		more := append(append([]byte{}, good[:len(good)-1]...), `,"newField":{"a":[1]}}`...)
-		if _, err := decodeAs(name, more); err != nil {
-			t.Errorf("%s with an unknown field: %v", name, err)
-		}
+		_, err := message.DecodeSubmit([]byte(data))
+		r, ok := errors.AsType[*core.Refusal](err)
+		require.True(t, ok, "%.60s: %v", data, err)
+		require.Equal(t, want, r.Code)
+	}
+	for n, fits := range map[int]bool{core.MaxMessage: true, core.MaxMessage + 1: false} {
+		const answer = `{"schema":1,"kind":"answer","task":"o","id":"a","event":"e","by":"ann","value":1,"reason":%q}`
+		_, err := message.Decode[message.Control](fmt.Appendf(nil, answer, strings.Repeat("x", n)))
+		require.Equal(t, fits, err == nil, "%v", err)
 	}
 	for _, data := range []string{
 		"", "null", "[]", "{", `{"schema":1}` + strings.Repeat("[", 10_000),
@@ -614,27 +440,6 @@ func TestBadEnvelopes(t *testing.T) {
 		for _, name := range []string{"request", "reply", "control", "status", "quarantined"} {
 			if _, err := decodeAs(name, []byte(data)); !errors.Is(err, message.ErrUnreadable) {
 				t.Errorf("%s %.20q: %v", name, data, err)
-			}
-		}
-	}
-}
-
-// P22a: only the reply of a failed do can prove that there was no effect.
-func TestNoEffectIsOfARefusedDo(t *testing.T) {
-	for _, op := range []core.Operation{core.Do, core.UndoOp} {
-		for _, outcome := range []core.Outcome{core.OutcomeDone, core.OutcomeFailed, core.OutcomeRetryLater} {
-			r := message.Reply{
-				Schema: message.Schema, OrderID: "o-1", Step: "pay", Attempt: 1, Operation: op,
-				Outcome: outcome, NoEffect: true,
-			}
-			data, err := json.Marshal(r)
-			if err != nil {
-				t.Fatal(err)
-			}
-			good := op == core.Do && outcome != core.OutcomeDone
-			back, err := message.Decode[message.Reply](data)
-			if good && (err != nil || !back.NoEffect) || !good && !errors.Is(err, message.ErrUnreadable) {
-				t.Errorf("%s of %s with noEffect: %v", outcome, op, err)
 			}
 		}
 	}

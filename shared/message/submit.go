@@ -57,45 +57,27 @@ const (
 )
 
 var (
-	idPattern = patternOf(letters+digits+"._:-", letters+digits+"._:-", 128)
+	idPattern = pattern{letters + digits + "._:-", letters + digits + "._:-", 128}
 	// taskPattern also permits core.ChildMark, a part of the IDs of child orders.
-	taskPattern     = patternOf(letters+digits+"._:~-", letters+digits+"._:~-", 128)
-	workflowPattern = patternOf(small, small+digits+"-", 64)
+	taskPattern     = pattern{letters + digits + "._:~-", letters + digits + "._:~-", 128}
+	workflowPattern = pattern{small, small + digits + "-", 64}
 	// childPattern also allows the name of a block, which no order can name
-	childPattern   = patternOf(small, small+digits+"-~", 64+core.MaxChildDepth*41)
-	replyToPattern = patternOf(letters+digits, letters+digits+"._-", 80)
-	stepPattern    = patternOf(small, small+digits+"-", 40)
+	childPattern   = pattern{small, small + digits + "-~", 64 + core.MaxChildDepth*41}
+	replyToPattern = pattern{letters + digits, letters + digits + "._-", 80}
+	stepPattern    = pattern{small, small + digits + "-", 40}
 )
 
 // pattern defines valid names. It is faster than a regular expression, and every message contains several
 // names.
 type pattern struct {
-	first, rest [256]bool // bytes permitted at the first position, and at later positions
+	first, rest string // characters permitted at the first position, and at later positions
 	longest     int
 }
 
-func patternOf(first, rest string, longest int) *pattern {
-	p := &pattern{longest: longest}
-	for _, c := range []byte(first) {
-		p.first[c] = true
-	}
-	for _, c := range []byte(rest) {
-		p.rest[c] = true
-	}
-	return p
-}
-
 // MatchString reports whether the name is valid. An empty name is invalid.
-func (p *pattern) MatchString(name string) bool {
-	if name == "" || len(name) > p.longest || !p.first[name[0]] {
-		return false
-	}
-	for i := 1; i < len(name); i++ {
-		if !p.rest[name[i]] {
-			return false
-		}
-	}
-	return true
+func (p pattern) MatchString(name string) bool {
+	return name != "" && len(name) <= p.longest && strings.IndexByte(p.first, name[0]) >= 0 &&
+		strings.TrimLeft(name[1:], p.rest) == ""
 }
 
 // MaxSubmission is the largest text of a submission that DecodeSubmit reads, in bytes. The limit of the order,
@@ -110,11 +92,12 @@ func DecodeSubmit(data []byte) (SubmitOrder, error) {
 	if len(data) > MaxSubmission {
 		return senderOf(data), tooLarge(len(data))
 	}
-	fields, length, err := rawjson.ShortestMembers(data, rawjson.MaxLevels+1)
+	data, err := rawjson.Shortest(data, rawjson.MaxLevels+1)
 	if err != nil {
 		return SubmitOrder{}, refuse(CodeNotJSON, "", "the submission cannot be read: %v", err)
 	}
-	if fields == nil {
+	fields, err := rawjson.Members(data)
+	if err != nil {
 		return SubmitOrder{}, refuse(CodeNotJSON, "",
 			`the submission is not a JSON object; send {"schema":1,"orderId":…,"workflow":…,"order":…}`)
 	}
@@ -125,7 +108,7 @@ func DecodeSubmit(data []byte) (SubmitOrder, error) {
 	if err := unknownField(fields); err != nil {
 		return o, err
 	}
-	return o, cmp.Or(o.Check(), o.checkSize(length))
+	return o, cmp.Or(o.Check(), o.checkSize(len(data)))
 }
 
 // longestTime is the number of bytes by which the message of an order can be longer than its shortest text: a
@@ -150,7 +133,8 @@ func tooLarge(size int) *core.Refusal {
 }
 
 func senderOf(data []byte) SubmitOrder {
-	fields, _, _ := rawjson.ShortestMembers(data, rawjson.MaxLevels+1)
+	data, _ = rawjson.Shortest(data, rawjson.MaxLevels+1) // nothing is known of a sender that cannot be read
+	fields, _ := rawjson.Members(data)
 	o, _ := submitOf(fields)
 	return SubmitOrder{OrderID: o.OrderID, ReplyTo: o.ReplyTo}
 }

@@ -2,7 +2,6 @@ package rawjson
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -78,53 +77,28 @@ func In(name string, err error) error {
 // Every value from outside passes Check or Shortest before it is stored or sent. Stores and queues write and
 // read the same values.
 func Check(data []byte, levels int) error {
-	_, err := check(data, levels, nil)
+	_, err := check(data, levels)
 	return err
 }
 
 // Shortest checks a value as Check does, and returns its shortest form. It reads a value that is in this form
 // already once, and returns it as it is.
 func Shortest(data []byte, levels int) ([]byte, error) {
-	length, err := check(data, levels, nil)
+	length, err := check(data, levels)
 	switch {
 	case err != nil:
 		return nil, err
-	case isShortest(data, length):
-		return forQueues(data), nil
+	case length == len(data) && bytes.IndexByte(data, '\\') < 0:
+		return ForQueues(data), nil
 	}
 	return Compact(data)
 }
 
-// ShortestMembers checks an object as Check does, and returns the members of its shortest form, and the length of
-// this form. It reads an object that is in this form already once. The members are nil for another value.
-func ShortestMembers(data []byte, levels int) (members map[string]json.RawMessage, length int, err error) {
-	if jsontext.Value(data).Kind() == jsontext.KindBeginObject {
-		members = map[string]json.RawMessage{}
-	}
-	length, err = check(data, levels, members)
-	if err != nil || members == nil {
-		return nil, length, err
-	}
-	if isShortest(data, length) && !bytes.Contains(data, special) {
-		return members, length, nil
-	}
-	data, _ = Compact(data) // cannot fail, because check has read it
-	members, err = Members(data)
-	return members, len(data), err
-}
-
-func isShortest(data []byte, length int) bool {
-	return length == len(data) && bytes.IndexByte(data, '\\') < 0
-}
-
-// check returns the length of the value without white space. If members is not nil, check adds to it the
-// members of an object in its shortest form.
-func check(data []byte, levels int, members map[string]json.RawMessage) (length int, err error) {
+// check returns the length of the value without white space.
+func check(data []byte, levels int) (length int, err error) {
 	r := read(data, nil)
 	defer readers.Put(r)
 	follows := false // a comma or a colon must be before the next value or name
-	name := ""
-	start := 0 // of the member
 	for {
 		kind := r.PeekKind()
 		var text []byte
@@ -149,17 +123,6 @@ func check(data []byte, levels int, members map[string]json.RawMessage) (length 
 				"a text", ErrLevels, min(levels, MaxLevels), r.InputOffset()-1), ErrLevels}
 		case depth == 0:
 			return length, end(r)
-		}
-		if members != nil && r.StackDepth() == 1 {
-			end := int(r.InputOffset())
-			_, count := r.StackIndex(1)
-			switch {
-			case count%2 == 1:
-				name = string(text)
-				start = end + len(":")
-			case count > 0:
-				members[name[1:len(name)-1]] = data[min(start, end):end:end]
-			}
 		}
 		closes := kind == jsontext.KindEndObject || kind == jsontext.KindEndArray
 		if follows && !closes {

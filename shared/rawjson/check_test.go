@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -236,30 +235,6 @@ func TestLevels(t *testing.T) {
 	}
 }
 
-// The members are those of the shortest form, whichever form the object has.
-func TestShortestMembers(t *testing.T) {
-	for _, text := range []string{
-		`{"a":[1,{"b":"}"}],"c":"d","":null}`, ` { "a" : [ 1, {"b":"}"} ] , "c" : "d" , "" : null } `,
-		`{"\u0061":[1,{"b":"}"}],"c":"\u0064","":null}`,
-	} {
-		members, length, err := rawjson.ShortestMembers([]byte(text), 3)
-		require.NoError(t, err, text)
-		require.Equal(t, len(`{"a":[1,{"b":"}"}],"c":"d","":null}`), length, text)
-		require.Equal(t, map[string]json.RawMessage{
-			"a": json.RawMessage(`[1,{"b":"}"}]`), "c": json.RawMessage(`"d"`), "": json.RawMessage(`null`),
-		}, members, text)
-	}
-	members, _, err := rawjson.ShortestMembers([]byte("{\"a\":\"\uffff\"}"), 1)
-	require.NoError(t, err)
-	require.Equal(t, `"\uffff"`, string(members["a"]))
-	for text, known := range map[string]bool{`{}`: true, `[{"a":1}]`: false, `1`: false, ` "a"`: false} {
-		members, _, err := rawjson.ShortestMembers([]byte(text), 2)
-		require.NoError(t, err, text)
-		require.Equal(t, known, members != nil, text)
-		require.Empty(t, members, text)
-	}
-}
-
 // Every value that Check accepts is JSON and has a canonical form, which is its own canonical form.
 func FuzzCheck(f *testing.F) {
 	for _, text := range []string{
@@ -278,12 +253,6 @@ func FuzzCheck(f *testing.F) {
 			return
 		}
 		short, err := rawjson.Compact(text)
-		if got, length, err := rawjson.ShortestMembers(text, rawjson.MaxLevels); err == nil && got != nil {
-			want, wrong := rawjson.Members(short)
-			if wrong != nil || length != len(short) || !reflect.DeepEqual(got, want) {
-				t.Fatalf("%q has %q, length %d; want %q, %v", text, got, length, want, wrong)
-			}
-		}
 		if got, err := rawjson.Shortest(text, rawjson.MaxLevels); err != nil || string(got) != string(short) {
 			t.Fatalf("%q becomes %q, %v; want %q", text, got, err, short)
 		}

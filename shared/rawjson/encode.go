@@ -46,7 +46,7 @@ func Marshal(v any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return forQueues(b), nil
+	return ForQueues(b), nil
 }
 
 // Unmarshal decodes a value in the same way as encoding/json, and reads it once.
@@ -64,15 +64,15 @@ func Compact(value []byte) ([]byte, error) {
 	if err != nil {
 		return nil, complaint(err)
 	}
-	return forQueues(b), nil
+	return ForQueues(b), nil
 }
 
 // special is the beginning of the characters U+FFFE and U+FFFF.
 var special = []byte("\xef\xbf")
 
-// forQueues escapes the characters U+FFFE and U+FFFF. JSON allows them, but SQS replaces or refuses them,
+// ForQueues escapes the characters U+FFFE and U+FFFF. JSON allows them, but SQS replaces or refuses them,
 // because XML 1.0 does not allow them. Few values contain bytes that these characters begin with.
-func forQueues(text []byte) []byte {
+func ForQueues(text []byte) []byte {
 	if !bytes.Contains(text, special) {
 		return text
 	}

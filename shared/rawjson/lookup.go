@@ -33,21 +33,9 @@ func Members(object []byte) (map[string]json.RawMessage, error) {
 
 // Member returns the value of one member of an object, or nil if the object has no member with this name. If
 // the name occurs twice, the last member counts.
-func Member(object []byte, name string) (found json.RawMessage, err error) {
-	r := read(object, checked)
-	defer readers.Put(r)
-	if err := r.enter(jsontext.KindBeginObject); err != nil {
-		return nil, err
-	}
-	for {
-		other, value, err := r.member(object)
-		if other == nil {
-			return found, err
-		}
-		if string(other) == name {
-			found = value
-		}
-	}
+func Member(object []byte, name string) (json.RawMessage, error) {
+	members, err := Members(object)
+	return members[name], err
 }
 
 // Elements yields the elements of a list. It yields an error if the list is not valid JSON, and then stops.

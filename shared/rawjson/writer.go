@@ -39,7 +39,7 @@ func (w *Writer) Marshal(value any) (b []byte, err error) {
 	g.encoder.Reset(&g.text, g.options)
 	err = json.MarshalEncode(&g.encoder, value, g.options)
 	if err == nil {
-		b = g.fill()
+		b = ForQueues(g.fill())
 	}
 	clear(g.parts)
 	g.parts = g.parts[:0]

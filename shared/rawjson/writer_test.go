@@ -27,7 +27,7 @@ type parts struct {
 func TestWriterCopiesParts(t *testing.T) {
 	w := rawjson.NewWriter()
 	value := parts{
-		Text: "null", Part: json.RawMessage(`{"n":1.50}`), List: []json.RawMessage{json.RawMessage(`null`), nil},
+		Text: "null \uFFFE\uFFFF", Part: json.RawMessage(`{"n":1.50}`), List: []json.RawMessage{json.RawMessage(`null`), nil},
 		Inner: &parts{Part: json.RawMessage(`"<é>"`), Number: "7"},
 		Named: map[string]json.RawMessage{"b": json.RawMessage(`[null]`), "a": json.RawMessage(`1`)},
 	}

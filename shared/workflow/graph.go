@@ -83,8 +83,6 @@ func drawingOf(s *core.StepDefinition) drawing {
 	switch {
 	case s.Wait != nil:
 		return drawing{escape("waits " + waitText(s)), `{{"%s"}}`}
-	case s.Answer != nil && s.Answer.Event != "":
-		return drawing{escape(answerText(s)), `{{"%s"}}`}
 	case s.Answer != nil:
 		return drawing{escape(answerText(s)), `{{"%s"}}`}
 	case s.Fail != nil:

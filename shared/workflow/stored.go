@@ -1,7 +1,6 @@
 package workflow
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,13 +23,11 @@ func Hash(data []byte) string { return core.DefinitionHash(data) }
 
 // Encode returns the stored form of a definition. Equal definitions have equal bytes and hashes.
 func Encode(d *core.Definition) ([]byte, error) {
-	var buf bytes.Buffer
-	e := json.NewEncoder(&buf)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(d); err != nil {
+	data, err := core.Marshal(d)
+	if err != nil {
 		return nil, fmt.Errorf("encode workflow %s: %w", d.Name, err)
 	}
-	return bytes.TrimRight(buf.Bytes(), "\n"), nil
+	return data, nil
 }
 
 // Decode reads the stored form with the given hash, and compiles its expressions. The error wraps ErrDamaged
@@ -48,7 +45,13 @@ func Decode(hash string, data []byte) (*core.Definition, error) {
 		return nil, fmt.Errorf("definition %s, schema %d: %w", hash, d.Schema, ErrNewer)
 	}
 	d.Hash = hash
-	return d, attach(d)
+	x, err := expression.Compile(d)
+	if err != nil {
+		return d, err
+	}
+	d.Expr = x
+	d.Link()
+	return d, nil
 }
 
 // Seal completes a definition that code has built. It sets the schema number, the hash and the compiled
@@ -73,16 +76,6 @@ func Seal(d *core.Definition) error {
 		return err
 	}
 	d.Hash = Hash(data)
-	d.Expr = x
-	d.Link()
-	return nil
-}
-
-func attach(d *core.Definition) error {
-	x, err := expression.Compile(d)
-	if err != nil {
-		return err
-	}
 	d.Expr = x
 	d.Link()
 	return nil

@@ -45,16 +45,18 @@ func withMembers(root *value, r *report) *value {
 
 // memberName reports whether a member can be a step. If not, memberName reports a problem.
 func memberName(group string, m field, steps *value, r *report) bool {
-	name := core.MemberName(group, m.key)
+	return m.value.shape == isMap && // the schema check reports the wrong type
+		r.madeStep(m.at, "member "+m.key+" of step "+group, core.MemberName(group, m.key), steps,
+			"give that step, or the member, another name", "give the step or the member a shorter name")
+}
+
+// madeStep reports whether something can become a step with a name. If not, madeStep reports a problem.
+func (r *report) madeStep(at position, of, name string, steps *value, fixTaken, fixLong string) bool {
 	switch {
-	case m.value.shape != isMap: // the schema check reports the wrong type
-		return false
 	case steps.field(name) != nil:
-		r.error(m.at, "member "+m.key+" of step "+group+" becomes a step "+name+", and there is one",
-			"give that step, or the member, another name")
+		r.error(at, of+" becomes a step "+name+", and there is one", fixTaken)
 	case len(name) > maxName:
-		r.error(m.at, fmt.Sprintf("member %s of step %s becomes a step %s, whose name has more than %d characters",
-			m.key, group, name, maxName), "give the step or the member a shorter name")
+		r.error(at, fmt.Sprintf("%s becomes a step %s, whose name has more than %d characters", of, name, maxName), fixLong)
 	default:
 		return true
 	}

@@ -37,20 +37,8 @@ func (b *builder) withAsks(steps *value) (all []field) {
 
 // askName reports whether the generated call can have its name. If not, askName reports a problem.
 func (b *builder) askName(step string, at position, steps *value) bool {
-	name := step + askSuffix
-	switch {
-	case steps.field(name) != nil:
-		b.report.error(at, "the ask of step "+step+" becomes a step "+name+", and there is one",
-			"give that step another name")
-	case len(name) > maxName:
-		b.report.error(at,
-			fmt.Sprintf("the ask of step %s becomes a step %s, whose name has more than %d characters", step,
-				name, maxName),
-			fmt.Sprintf("give step %s a name of at most %d characters", step, maxName-len(askSuffix)))
-	default:
-		return true
-	}
-	return false
+	return b.report.madeStep(at, "the ask of step "+step, step+askSuffix, steps, "give that step another name",
+		fmt.Sprintf("give step %s a name of at most %d characters", step, maxName-len(askSuffix)))
 }
 
 // withAsk divides a step into the call that sends the question, and the step itself. The call gets the step's

@@ -69,10 +69,7 @@ func (b *builder) keeps(i int) {
 	if b.opts.CannotKeep == nil || s.Kind() != core.KindCall {
 		return
 	}
-	where := b.steps[i].at
-	if f := b.steps[i].value.field("grade"); f != nil {
-		where = f.value.at
-	}
+	where := b.place(i, "grade")
 	for _, agent := range s.AllAgents() {
 		kept := b.def.Agents[agent].KeyRetention
 		if problem, fix := b.opts.CannotKeep(agent, s, kept); problem != "" {
@@ -85,18 +82,29 @@ func (b *builder) keeps(i int) {
 	}
 }
 
-func (b *builder) knownAgents() {
-	if b.opts.KnownAgents == nil {
-		return
+// place returns the position of a field's value in a step, or that of the step.
+func (b *builder) place(i int, key string) position {
+	if f := b.steps[i].value.field(key); f != nil {
+		return f.value.at
 	}
-	known := slices.Sorted(slices.Values(b.opts.KnownAgents))
+	return b.steps[i].at
+}
+
+func (b *builder) knownAgents() {
 	for i, f := range b.steps {
 		for k, agent := range b.def.Steps[i].AllAgents() {
-			if agent != "" && !slices.Contains(known, agent) {
-				b.report.error(agentAt(f.value, k), "there is no agent "+agent,
-					suggest.DidYouMean(agent, known, "known agents: "+strings.Join(known, ", ")))
+			if agent != "" {
+				b.knownAgent(agent, agentAt(f.value, k))
 			}
 		}
+	}
+}
+
+func (b *builder) knownAgent(agent string, at position) {
+	if known := b.opts.KnownAgents; known != nil && !slices.Contains(known, agent) {
+		known = slices.Sorted(slices.Values(known))
+		b.report.error(at, "there is no agent "+agent,
+			suggest.DidYouMean(agent, known, "known agents: "+strings.Join(known, ", ")))
 	}
 }
 
@@ -119,11 +127,8 @@ func (b *builder) stops(i int) {
 	if s.OnFailure != core.OnFailureUndo && !late && !overdue || s.Wait != nil && s.Input == nil {
 		return
 	}
-	where := b.steps[i].at
+	where := b.place(i, "onFailure")
 	fix := "write onFailure: stop"
-	if f := b.steps[i].value.field("onFailure"); f != nil {
-		where = f.value.at
-	}
 	if late {
 		fix += " and onTimeout: stop"
 	}
@@ -247,10 +252,7 @@ func worst(timeout core.Duration, r core.Retry) core.Duration {
 
 func (b *builder) queueTime(i int) {
 	s := &b.def.Steps[i]
-	where := b.steps[i].at
-	if f := b.steps[i].value.field("maxQueueTime"); f != nil {
-		where = f.value.at
-	}
+	where := b.place(i, "maxQueueTime")
 	for _, name := range s.AllAgents() {
 		if allowance := b.def.Agents[name].QueueAllowance; s.MaxQueueTime < allowance {
 			b.report.error(where,
@@ -271,7 +273,7 @@ func (b *builder) polling(i int) {
 	if s.PollFor == 0 {
 		return
 	}
-	where := b.steps[i].value.field("pollFor").value.at
+	where := b.place(i, "pollFor")
 	if s.PollFor < minPoll {
 		b.report.error(where,
 			fmt.Sprintf(
@@ -305,7 +307,7 @@ func (b *builder) long(i int) {
 	if s.MaxDuration == 0 {
 		return
 	}
-	where := b.steps[i].value.field("maxDuration").value.at
+	where := b.place(i, "maxDuration")
 	long := workflow.Short(s.MaxDuration)
 	switch {
 	case s.MaxDuration < s.Timeout:
@@ -377,7 +379,7 @@ func (b *builder) holds(i int) {
 	}
 	reported("step "+s.Name, b.steps[i].value, s.Timeout)
 	if s.MaxDuration > most {
-		b.report.warn(b.steps[i].value.field("maxDuration").value.at,
+		b.report.warn(b.place(i, "maxDuration"),
 			fmt.Sprintf("agent %s can work for %s at a time, and the maxDuration of step %s is %s", agent,
 				workflow.Short(most), s.Name, workflow.Short(s.MaxDuration)),
 			"shorten it, run the agent as a process, whose time is not limited, or let the operation "+

@@ -3,11 +3,9 @@ package source
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/expression"
-	"github.com/stepkeeper/stepkeeper/shared/suggest"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
@@ -133,11 +131,7 @@ func (b *builder) remindCall(s *core.StepDefinition, at position, v *field) {
 		return
 	}
 	where := v.value.get("agent").at
-	if known := b.opts.KnownAgents; known != nil && !slices.Contains(known, m.Agent) {
-		known = slices.Sorted(slices.Values(known))
-		b.report.error(where, "there is no agent "+m.Agent,
-			suggest.DidYouMean(m.Agent, known, "known agents: "+strings.Join(known, ", ")))
-	}
+	b.knownAgent(m.Agent, where)
 	if b.opts.MaxTimeout == nil {
 		return
 	}

@@ -17,18 +17,16 @@ import (
 // a step can read the outputs of all direct and indirect predecessors. These outputs do not change any more,
 // so a repeated evaluation has the same result (P12, effects are emitted again).
 func (b *builder) templates() {
-	names := b.readable(namesOf(b.def))
-	skippable := b.conditions()
-	continues := b.continues()
 	answered := b.answered()
-	members := b.members()
-	outside := b.outside()
+	all := expression.Scope{
+		Steps: b.readable(namesOf(b.def)), Skippable: b.conditions(), Continues: b.continues(), Decided: answered,
+		Members: b.members(), Outside: b.outside(),
+	}
 	for i, f := range b.steps {
 		s := &b.def.Steps[i]
-		scope := expression.Scope{
-			Steps: names, Visible: b.order.visible(i), Step: s.Name,
-			Skippable: skippable, Continues: continues, Decided: answered, Members: members, Outside: outside,
-		}
+		scope := all
+		scope.Step = s.Name
+		scope.Visible = b.order.visible(i)
 		s.When = b.when(f.value.get("when"), scope)
 		scope.When = s.When
 		b.deadlineAt(f, s, scope)
@@ -47,11 +45,7 @@ func (b *builder) templates() {
 			s.Undo.Input = b.template(f.value.get("undo").get("input"), "input", scope)
 		}
 	}
-	b.def.Output = b.template(b.root.get("output"), "output",
-		expression.Scope{
-			Steps: names, Skippable: skippable, Continues: continues, Decided: answered, Members: members,
-			Outside: outside,
-		})
+	b.def.Output = b.template(b.root.get("output"), "output", all)
 }
 
 func (b *builder) conditions() map[string]string {
