@@ -159,10 +159,7 @@ func TestNothingIsCalledWithoutTime(t *testing.T) {
 	} {
 		calls := 0
 		b := newBench(t, memory.NewClock(noon),
-			worker.Config{Operations: charge(func(context.Context, worker.Call) (any, error) {
-				calls++
-				return nil, nil
-			})})
+			worker.Config{Operations: charge(counting(&calls, nil, nil))})
 		v := b.worker.Handle(ctx, delivery(request(noon)))
 		if n := len(b.replies()); v != (worker.Verdict{}) || calls+n > 0 {
 			t.Errorf("%s: %+v, %d calls, %d replies", name, v, calls, n)
@@ -217,11 +214,7 @@ func TestWaitsBetweenOwnRetries(t *testing.T) {
 				b := newBench(t, port.ClockFunc(time.Now),
 					worker.Config{
 						Retry: tt.retry, Breaker: worker.Breaker{Off: true},
-						Operations: charge(func(context.Context, worker.Call) (any, error) {
-							calls++
-							return nil,
-								tt.err
-						}),
+						Operations: charge(counting(&calls, nil, tt.err)),
 					})
 				start := time.Now()
 				b.worker.Handle(context.Background(), delivery(request(start)))
@@ -312,11 +305,8 @@ func TestWhatAnOpenBreakerHoldsBack(t *testing.T) {
 				calls := 0
 				b := newBench(t, port.ClockFunc(time.Now),
 					worker.Config{
-						Breaker: worker.Breaker{Failures: 1, Window: 1, Delay: 5 * time.Second},
-						Operations: charge(func(context.Context, worker.Call) (any, error) {
-							calls++
-							return nil, errors.New("down")
-						}),
+						Breaker:    worker.Breaker{Failures: 1, Window: 1, Delay: 5 * time.Second},
+						Operations: charge(counting(&calls, nil, errors.New("down"))),
 					})
 				b.worker.Handle(context.Background(), delivery(request(time.Now())))
 				_ = b.reply()
@@ -365,7 +355,7 @@ func TestTheCheckTookAllTheTime(t *testing.T) {
 	clock := memory.NewClock(noon)
 	calls := 0
 	b := newBench(t, clock, worker.Config{Operations: worker.Operations{"charge": {
-		Run: func(context.Context, worker.Call) (any, error) { calls++; return nil, nil },
+		Run: counting(&calls, nil, nil),
 		Check: func(context.Context, worker.Call) (bool, any, error) {
 			clock.Advance(2 * time.Minute)
 			return false, nil, nil
@@ -411,11 +401,7 @@ func TestTheOutputOfAnUndoIsDropped(t *testing.T) {
 			b := newBench(t, memory.NewClock(noon),
 				worker.Config{Ledger: memory.NewLedger(), Operations: worker.Operations{
 					"charge": {Run: always(nil, nil)},
-					"refund": {Run: func(context.Context, worker.Call) (any, error) {
-						calls++
-						return output,
-							nil
-					}},
+					"refund": {Run: counting(&calls, output, nil)},
 				}})
 			do := request(noon)
 			undo := request(noon)

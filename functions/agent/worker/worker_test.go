@@ -117,6 +117,14 @@ func always(out any, err error) worker.Func {
 	return func(context.Context, worker.Call) (any, error) { return out, err }
 }
 
+// counting is always, and counts its calls.
+func counting(calls *int, out any, err error) worker.Func {
+	return func(context.Context, worker.Call) (any, error) {
+		*calls++
+		return out, err
+	}
+}
+
 // P3, P32: the reply echoes the request and says how long it waited.
 func TestTheReplyEchoes(t *testing.T) {
 	clock := memory.NewClock(noon)
