@@ -2,8 +2,6 @@ package worker_test
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -73,24 +71,6 @@ func TestWhatIsGivenBack(t *testing.T) {
 type panicking struct{ port.Queue }
 
 func (panicking) Send(context.Context, []port.Message) []error { panic("no") }
-
-// Of an unreadable message the beginning is kept, and the sum of the whole.
-func TestWhatQuarantineKeeps(t *testing.T) {
-	b := newBench(t, memory.NewClock(noon), worker.Config{Operations: charge(always(nil, nil))})
-	body := []byte("{" + strings.Repeat("x", 50_000))
-	b.worker.Handle(context.Background(), port.Delivery{Message: port.Message{Body: body}, ID: "m-7"})
-	taken := b.taken(port.Quarantine)
-	require.Len(t, taken, 1)
-	data, err := taken[0].Bytes()
-	require.NoError(t, err)
-	q, err := message.Decode[message.Quarantined](data)
-	sum := sha256.Sum256(body)
-	if err != nil || q.ID != "m-7" || string(q.Body) != string(body[:40_000]) ||
-		q.SHA256 != hex.EncodeToString(sum[:]) || !q.At.Std().Equal(noon) {
-		t.Errorf("kept %d bytes of %s, sum %s at %s; %v", len(q.Body), q.ID, q.SHA256, q.At.Std(), err)
-	}
-	require.Equal(t, int64(1), b.worker.Stats().Quarantined)
-}
 
 // hanging is a queue that takes a message only when the sender gives up.
 type hanging struct{ port.Queue }

@@ -342,31 +342,6 @@ func TestAPumpThatCannotDelete(t *testing.T) {
 	}
 }
 
-// A pump wants no more messages than it has room for, and at most a batch of them.
-func TestHowManyAPumpWants(t *testing.T) {
-	for name, tt := range map[string]struct {
-		concurrency, batch, most int
-	}{
-		"room for two batches and a half": {5, 2, 2},
-		"room for less than a batch":      {3, 10, 3},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				b := newBench(t, port.ClockFunc(time.Now),
-					worker.Config{Operations: charge(sleeping(time.Second))})
-				q := &watchedQueue{}
-				b.ask(2*tt.concurrency, time.Hour)
-				stop := watching(b, q, worker.Pump{Concurrency: tt.concurrency, Batch: tt.batch})
-				time.Sleep(1500 * time.Millisecond)
-				require.Equal(t, int64(tt.concurrency), b.worker.Stats().InFlight)
-				require.Equal(t, tt.most, slices.Max(q.wanted))
-				require.GreaterOrEqual(t, slices.Min(q.wanted), 1)
-				require.NoError(t, stop())
-			})
-		})
-	}
-}
-
 // After a failed receive a pump waits for its pause, and says so; when it is set to end it does not
 // wait.
 func TestAPumpThatCannotReceive(t *testing.T) {
