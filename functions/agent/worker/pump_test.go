@@ -64,6 +64,8 @@ func TestPumpConcurrency(t *testing.T) {
 		stop := pumping(b, nil, worker.Pump{Concurrency: 7, Batch: 3})
 		start := time.Now()
 		b.ask(70, time.Hour)
+		time.Sleep(500 * time.Millisecond)
+		require.Equal(t, int64(7), b.worker.Stats().InFlight)
 		for b.worker.Stats().Done < 70 {
 			time.Sleep(100 * time.Millisecond)
 		}

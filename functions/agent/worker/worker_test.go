@@ -412,6 +412,7 @@ func TestABatchWithBadMessages(t *testing.T) {
 	require.Equal(t, 1, outcomes[core.OutcomeRetryLater])
 	quarantined := b.taken(port.Quarantine)
 	require.Len(t, quarantined, 3)
+	require.Equal(t, int64(3), b.worker.Stats().Quarantined)
 	for _, d := range quarantined {
 		data, err := d.Bytes()
 		require.NoError(t, err)
