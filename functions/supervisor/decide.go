@@ -149,7 +149,11 @@ func (w *sweep) asked(ctx context.Context, t *protocol.Task, ev core.Event) (boo
 	default:
 		return false, nil
 	}
-	return w.waiting(ctx, port.Control, Scheduler)
+	depth, err := w.depth(ctx, port.Control)
+	if errors.Is(err, port.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil && w.full(depth, Scheduler), err
 }
 
 // pause is how long messages can stay visible although their consumer runs, because it pauses between two
@@ -184,14 +188,6 @@ func (w *sweep) full(d port.Depth, taker string) bool {
 		capacity = port.MaxBatch
 	}
 	return d.Visible+d.InFlight > capacity
-}
-
-func (w *sweep) waiting(ctx context.Context, queue, taker string) (bool, error) {
-	depth, err := w.depth(ctx, queue)
-	if errors.Is(err, port.ErrNotFound) {
-		return false, nil
-	}
-	return err == nil && w.full(depth, taker), err
 }
 
 // depth returns the depth of a queue. It reads each queue once per sweep. The error is port.ErrNotFound if the

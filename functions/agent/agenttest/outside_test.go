@@ -97,29 +97,12 @@ func (k kiosk) sell(ctx context.Context, call agent.Call) (any, error) {
 	switch {
 	case k.get("refuse") != "":
 		return nil, agent.NoEffect(agent.Permanent(errors.New("sold out")))
-	case fence && k.manners != "no fence" && k.manners != "knows no keys":
+	case fence && k.manners != "knows no keys":
 		return nil, agent.NoEffect(agent.Permanent(errors.New("reversed before")))
-	case k.manners == "forgets keys" && k.forgotten(call.Key), k.manners == "knows no keys",
-		k.count(call.Key, "do") == 0, fence && k.effects(call.Key) == 0:
+	case k.manners == "knows no keys", k.count(call.Key, "do") == 0, fence && k.effects(call.Key) == 0:
 		return map[string]string{"ticket": call.Key}, k.note(call.Key, "do", "+")
 	}
 	return map[string]string{"ticket": call.Key}, nil
-}
-
-// forgotten: 20 other keys came since.
-func (k kiosk) forgotten(key string) bool {
-	own, err := os.Stat(k.path(key) + ".do")
-	if err != nil {
-		return false
-	}
-	files, _ := filepath.Glob(filepath.Join(k.folder, "*.do"))
-	later := 0
-	for _, f := range files {
-		if info, err := os.Stat(f); err == nil && info.ModTime().After(own.ModTime()) {
-			later++
-		}
-	}
-	return later >= 20
 }
 
 func (k kiosk) takeBack(_ context.Context, call agent.Call) (any, error) {
@@ -128,7 +111,7 @@ func (k kiosk) takeBack(_ context.Context, call agent.Call) (any, error) {
 	switch {
 	case k.effects(call.Key) > 0:
 		return nil, k.note(call.Key, "undo", "-")
-	case k.manners == "no fence", k.manners == "knows no keys":
+	case k.manners == "knows no keys":
 		return nil, nil
 	}
 	return nil, k.note(call.Key, "fence", "#")
@@ -185,13 +168,7 @@ func TestProcessesOfEachGrade(t *testing.T) {
 		why   string
 	}{
 		{kiosk{manners: ""}, agenttest.Fenced, ""},
-		{kiosk{manners: "no fence"}, agenttest.Idempotent, "do after undo"},
 		{kiosk{manners: "knows no keys"}, agenttest.Plain, "duplicate"},
-		{
-			kiosk{manners: "forgets keys"},
-			agenttest.Plain,
-			"key after many others: after a do, others, and the do again, there are 2 effects, not 1",
-		},
 		// A ledger is for plain services alone.
 		{kiosk{manners: "", noLedger: true}, agenttest.Fenced, ""},
 		{kiosk{manners: "knows no keys", noLedger: true}, "", "was started without a ledger"},

@@ -91,6 +91,17 @@ func failureOf(t *testing.T, err error) *worker.Failure {
 	return f
 }
 
+// fails checks an error to be that failure, and to say so.
+func fails(t *testing.T, err error, want worker.Failure, parts ...string) {
+	t.Helper()
+	f := failureOf(t, err)
+	require.Equal(t, []any{want.Code, want.Permanent, want.NoEffect, want.Happened},
+		[]any{f.Code, f.Permanent, f.NoEffect, f.Happened}, "%v", f)
+	for _, part := range parts {
+		require.ErrorContains(t, f, part)
+	}
+}
+
 func TestTheRequestCarriesWhatTheServiceNeeds(t *testing.T) {
 	got := make(chan *http.Request, 1)
 	var body []byte
@@ -148,15 +159,12 @@ func TestEachStatusHasItsClass(t *testing.T) {
 		c := call()
 		c.Name = fmt.Sprintf("s%d", status)
 		_, err := run(s, c)
-		f := failureOf(t, err)
 		code := fmt.Sprintf("http-%d", status)
 		if status == 401 {
 			code = core.CodeUnauthorized // no failure of the step (P45)
 		}
-		if f.Permanent != permanent[status] || f.NoEffect != proof[status] || f.Code != code {
-			t.Errorf("%d: permanent %v, no effect %v, code %s", status, f.Permanent, f.NoEffect, f.Code)
-		}
-		require.NotEqual(t, f.Permanent, f.RetryAfter == 7*time.Second, "%v", status)
+		fails(t, err, worker.Failure{Code: code, Permanent: permanent[status], NoEffect: proof[status]})
+		require.Equal(t, !permanent[status], failureOf(t, err).RetryAfter == 7*time.Second, "%v", status)
 	}
 }
 
@@ -359,7 +367,6 @@ func TestNetworkFailures(t *testing.T) {
 			s := serviceOf(t, "agents:\n  payment:\n    url: "+tt.url(t)+"\n    "+tt.extra,
 				Options{Resolver: tt.resolver})
 			_, err := run(s, call())
-			f := failureOf(t, err)
 			says := map[string]string{
 				"unreachable": "was not sent, the service could not be reached",
 				"dns":         "was not sent, the name was not resolved", "address-refused": "was not sent",
@@ -367,10 +374,7 @@ func TestNetworkFailures(t *testing.T) {
 				"timeout": "was not answered in time, and may have had its effect",
 				"tls":     "was not sent, the other side cannot be trusted",
 			}[tt.code]
-			if f.Permanent != tt.permanent || f.NoEffect != tt.noEffect || f.Code != tt.code ||
-				!strings.Contains(f.Error(), says) {
-				t.Errorf("permanent %v, no effect %v, code %q: %v", f.Permanent, f.NoEffect, f.Code, f)
-			}
+			fails(t, err, worker.Failure{Code: tt.code, Permanent: tt.permanent, NoEffect: tt.noEffect}, says)
 		})
 	}
 }

@@ -153,19 +153,15 @@ func TestOAuth2(t *testing.T) {
 	require.Equal(t, 2, state.issued)
 	state.prefix = strings.Repeat("x", 20_000)
 	_, err := charging(t, fmt.Sprintf(oauth, srv.URL), secret, Options{})()
-	if f := failureOf(t, err); f.Permanent || !f.NoEffect || f.Code != core.CodeUnauthorized {
-		t.Errorf("a token of 20 kB: %+v", f)
-	}
+	fails(t, err, worker.Failure{Code: core.CodeUnauthorized, NoEffect: true})
 	for status, code := range map[int]string{
 		401: core.CodeUnauthorized, 400: core.CodeUnauthorized,
 		503: "token", 429: "token",
 	} {
 		state.status = status
 		_, err := charging(t, fmt.Sprintf(oauth, srv.URL), secret, Options{})()
-		if f := failureOf(t, err); f.Permanent || !f.NoEffect || f.Code != code ||
-			strings.Contains(f.Error(), "s3cr3t") {
-			t.Errorf("token endpoint answers %d: %+v", status, f)
-		}
+		fails(t, err, worker.Failure{Code: code, NoEffect: true})
+		require.NotContains(t, err.Error(), "s3cr3t")
 	}
 }
 
@@ -193,10 +189,7 @@ func TestTokenEndpointsThatReturnNoToken(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			address := serving(t, func(conn *net.TCPConn, _ *http.Request) { _, _ = io.WriteString(conn, c.response) })
 			_, err := charging(t, fmt.Sprintf(oauth, address), map[string]string{"SECRET": "s3cr3t-value"}, Options{})()
-			f := failureOf(t, err)
-			require.Equal(t, c.code, f.Code, "%v", f)
-			require.Contains(t, f.Error(), c.text)
-			require.True(t, f.NoEffect && !f.Permanent)
+			fails(t, err, worker.Failure{Code: c.code, NoEffect: true}, c.text)
 		})
 	}
 }
@@ -235,9 +228,7 @@ func TestAddressesOfTokensAndProxies(t *testing.T) {
 	s, err := New("payment", a.Agent, a.Operations, Options{Resolver: fixed("10.1.2.3")})
 	require.NoError(t, err)
 	_, err = s.Operations()[worker.AnyOperation].Run(t.Context(), worker.Call{Name: "charge"})
-	if f := failureOf(t, err); f.Code != "address-refused" || !f.NoEffect {
-		t.Errorf("a token endpoint in a private network: %+v", f)
-	}
+	fails(t, err, worker.Failure{Code: "address-refused", Permanent: true, NoEffect: true})
 }
 
 // fixed resolves each name to one address, and fails without one.
@@ -281,9 +272,7 @@ func TestSigV4(t *testing.T) {
 		return aws.Credentials{}, errors.New("expired")
 	})
 	_, err = charging(t, "url: '"+srv.URL+"', auth: {sigv4: {service: lambda}}", nil, Options{AWS: c})()
-	if f := failureOf(t, err); f.Code != core.CodeUnauthorized || !f.NoEffect {
-		t.Errorf("no credentials: %+v", f)
-	}
+	fails(t, err, worker.Failure{Code: core.CodeUnauthorized, NoEffect: true})
 }
 
 // certificate returns a client certificate that signed itself, and its key, in PEM.
@@ -383,14 +372,9 @@ func TestProxy(t *testing.T) {
 	require.Equal(t, int32(2), count.Load())
 	charge := trusting(t, srv, "proxy: '"+through.URL+"', url: 'https://example.com'", nil, Options{})
 	_, err := charge()
-	if f := failureOf(t, err); f.Permanent || !f.NoEffect || f.Code != "proxy" ||
-		!strings.Contains(f.Error(), "407") {
-		t.Errorf("without the password: %+v", f)
-	}
+	fails(t, err, worker.Failure{Code: "proxy", NoEffect: true}, "407")
 	t.Setenv("HTTPS_PROXY", through.URL)
 	_, err = charging(t, "url: 'https://payment.invalid'", nil, Options{Resolver: fixed("")})()
-	if f := failureOf(t, err); f.Code != "dns" || !strings.Contains(f.Error(), "HTTPS_PROXY is not used") ||
-		count.Load() != 2 {
-		t.Errorf("with a proxy of the environment: %+v", f)
-	}
+	fails(t, err, worker.Failure{Code: "dns", NoEffect: true}, "HTTPS_PROXY is not used")
+	require.Equal(t, int32(2), count.Load())
 }

@@ -71,10 +71,7 @@ agents:
 			}
 			continue
 		}
-		if f := failureOf(t, err); f.Permanent != want.permanent || f.NoEffect != want.noEffect ||
-			f.Code != want.code || f.Happened {
-			t.Errorf("%d: %+v", status, f)
-		}
+		fails(t, err, worker.Failure{Code: want.code, Permanent: want.permanent, NoEffect: want.noEffect})
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/redirect"
 )
 
@@ -74,9 +75,8 @@ func TestRequestsThatCannotBeMade(t *testing.T) {
 			c.Key = "a\r\nb"
 		}
 		_, err := run(s, c)
-		if f := failureOf(t, err); f.Code != code || !f.Permanent || !f.NoEffect || calls > 0 {
-			t.Errorf("%s: %+v, %d calls", name, f, calls)
-		}
+		fails(t, err, worker.Failure{Code: code, Permanent: true, NoEffect: true})
+		require.Zero(t, calls, name)
 	}
 }
 
@@ -87,10 +87,7 @@ func TestOddStatuses(t *testing.T) {
 			_, _ = fmt.Fprintf(conn, "HTTP/1.1 %d Odd\r\nContent-Length: 0\r\n\r\n", status)
 		})
 		_, err := run(serviceOf(t, simple(url), Options{}), call())
-		if f := failureOf(t, err); !f.Permanent || f.NoEffect || f.Code != fmt.Sprintf("http-%d", status) ||
-			!strings.Contains(f.Error(), "without a meaning") {
-			t.Errorf("%d: %+v", status, f)
-		}
+		fails(t, err, worker.Failure{Code: fmt.Sprintf("http-%d", status), Permanent: true}, "without a meaning")
 	}
 }
 
@@ -101,9 +98,7 @@ func TestHeadersThatAreTooLong(t *testing.T) {
 			80<<10)+"\r\n\r\n{}")
 	})
 	_, err := run(serviceOf(t, simple(url), Options{}), call())
-	if f := failureOf(t, err); f.Permanent || f.NoEffect || f.Code != "network" {
-		t.Errorf("%+v", f)
-	}
+	fails(t, err, worker.Failure{Code: "network"})
 }
 
 // The words of a refusal are waited for no longer than one call may take.
@@ -189,11 +184,9 @@ func TestAHandshakeWithoutEnd(t *testing.T) {
 		}
 		start := time.Now()
 		_, err := run(s, call())
-		if f := failureOf(t, err); f.Code != "timeout" || !f.NoEffect || f.Permanent ||
-			!strings.Contains(f.Error(), "was not sent, the service could not be reached in time") ||
-			time.Since(start) != dialTimeout {
-			t.Errorf("%+v after %s", f, time.Since(start))
-		}
+		require.Equal(t, dialTimeout, time.Since(start))
+		fails(t, err, worker.Failure{Code: "timeout", NoEffect: true},
+			"was not sent, the service could not be reached in time")
 		s.Close()
 	})
 }
@@ -206,18 +199,14 @@ func TestWhatTheResolverIsAsked(t *testing.T) {
 		return nil, nil
 	})
 	_, err := run(serviceOf(t, simple("https://a.example"), Options{Resolver: resolve}), call())
-	if f := failureOf(t, err); asked != "ip a.example" || f.Code != "dns" || !f.NoEffect || f.Permanent {
-		t.Errorf("asked for %q, %+v", asked, f)
-	}
+	fails(t, err, worker.Failure{Code: "dns", NoEffect: true})
+	require.Equal(t, "ip a.example", asked)
 	down := resolver(func(context.Context, string, string) ([]netip.Addr, error) {
 		return nil, errors.New("the resolver is down")
 	})
 	_, err = run(serviceOf(t, simple("https://a.example"), Options{Resolver: down}), call())
-	if f := failureOf(t, err); f.Code != "unreachable" || !f.NoEffect ||
-		!strings.Contains(f.Error(), "was not sent, the service could not be reached: ") ||
-		!strings.Contains(f.Error(), "resolver is down") {
-		t.Errorf("%+v", f)
-	}
+	fails(t, err, worker.Failure{Code: "unreachable", NoEffect: true},
+		"was not sent, the service could not be reached: ", "resolver is down")
 	srv := httptest.NewServer(
 		http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"by":"name"}`) }))
 	t.Cleanup(srv.Close)

@@ -144,10 +144,7 @@ func TestAnswersThatBreakOff(t *testing.T) {
 					c := call()
 					c.Grade = grade
 					_, err := run(s, c)
-					if f := failureOf(t, err); f.Permanent || f.NoEffect || f.Happened ||
-						f.Code != "network" {
-						t.Errorf("%s: %+v", grade, f)
-					}
+					fails(t, err, worker.Failure{Code: "network"})
 				}
 				happened, _, err := s.Operations()["charge"].Check(t.Context(), call())
 				require.False(t, happened)
@@ -380,9 +377,7 @@ func TestNamesThatLookLikeThisMachine(t *testing.T) {
 		s := serviceOf(t, simple("https://"+host),
 			Options{Resolver: names{ips: []netip.Addr{netip.MustParseAddr("127.0.0.1")}}})
 		_, err := run(s, call())
-		if f := failureOf(t, err); f.Code != "address-refused" || !f.NoEffect || !f.Permanent {
-			t.Errorf("https://%s: %+v", host, f)
-		}
+		fails(t, err, worker.Failure{Code: "address-refused", Permanent: true, NoEffect: true})
 	}
 	for _, host := range []string{
 		"localhost", "LOCALHOST", "127.0.0.1", "[::1]", "127.1.2.3",
@@ -422,10 +417,8 @@ func TestPathsStayWhereTheyBelong(t *testing.T) {
 		"/x/{task}": "..", "/x/{task}/y": ".", "/{key}": "..",
 		"/.{task}": ".", "/x/{task}.": ".",
 	} {
-		if f := failureOf(t, ask(path, task)); !f.Permanent || !f.NoEffect || f.Code != "request" ||
-			len(called) > 0 {
-			t.Errorf("%s with order %s: %+v, called %q", path, task, f, called)
-		}
+		fails(t, ask(path, task), worker.Failure{Code: "request", Permanent: true, NoEffect: true})
+		require.Empty(t, called, path)
 	}
 	for path, want := range map[string]string{
 		"/x/{task}?k={task}":          "/base/x/a..b%3Fc=%23d%2F%2Fe?k=a..b%3Fc%3D%23d%2F%2Fe",

@@ -60,7 +60,7 @@ func TestLateAfterTheLedger(t *testing.T) {
 	calls := 0
 	b := newBench(t, clock, worker.Config{
 		Ledger:     &slowLedger{ledger, clock, 2 * time.Minute},
-		Operations: charge(func(context.Context, worker.Call) (any, error) { calls++; return nil, nil }),
+		Operations: charge(counting(&calls, nil, nil)),
 	})
 	req := request(noon)
 	req.Grade = core.Plain
@@ -78,10 +78,7 @@ func TestPlainInDoubtIsNotTriedAgain(t *testing.T) {
 		b := newBench(t, port.ClockFunc(time.Now),
 			worker.Config{
 				Retry: worker.Retry{Tries: 3}, Ledger: memory.NewLedger(),
-				Operations: charge(func(context.Context, worker.Call) (any, error) {
-					calls++
-					return nil, errors.New("reset")
-				}),
+				Operations: charge(counting(&calls, nil, errors.New("reset"))),
 			})
 		began := time.Now()
 		req := request(began)
@@ -104,10 +101,7 @@ func TestTheLastMomentOfAFunction(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := 0
 		b := newBench(t, port.ClockFunc(time.Now), worker.Config{
-			Operations: charge(func(context.Context, worker.Call) (any, error) {
-				calls++
-				return nil, nil
-			}),
+			Operations: charge(counting(&calls, nil, nil)),
 		})
 		v := b.worker.Handle(lastMoment{t.Context()}, delivery(request(time.Now())))
 		if v.Delete || calls > 0 || len(b.replies()) > 0 {

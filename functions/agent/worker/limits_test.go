@@ -2,8 +2,6 @@ package worker_test
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -74,24 +72,6 @@ type panicking struct{ port.Queue }
 
 func (panicking) Send(context.Context, []port.Message) []error { panic("no") }
 
-// Of an unreadable message the beginning is kept, and the sum of the whole.
-func TestWhatQuarantineKeeps(t *testing.T) {
-	b := newBench(t, memory.NewClock(noon), worker.Config{Operations: charge(always(nil, nil))})
-	body := []byte("{" + strings.Repeat("x", 50_000))
-	b.worker.Handle(context.Background(), port.Delivery{Message: port.Message{Body: body}, ID: "m-7"})
-	taken := b.taken(port.Quarantine)
-	require.Len(t, taken, 1)
-	data, err := taken[0].Bytes()
-	require.NoError(t, err)
-	q, err := message.Decode[message.Quarantined](data)
-	sum := sha256.Sum256(body)
-	if err != nil || q.ID != "m-7" || string(q.Body) != string(body[:40_000]) ||
-		q.SHA256 != hex.EncodeToString(sum[:]) || !q.At.Std().Equal(noon) {
-		t.Errorf("kept %d bytes of %s, sum %s at %s; %v", len(q.Body), q.ID, q.SHA256, q.At.Std(), err)
-	}
-	require.Equal(t, int64(1), b.worker.Stats().Quarantined)
-}
-
 // hanging is a queue that takes a message only when the sender gives up.
 type hanging struct{ port.Queue }
 
@@ -159,10 +139,7 @@ func TestNothingIsCalledWithoutTime(t *testing.T) {
 	} {
 		calls := 0
 		b := newBench(t, memory.NewClock(noon),
-			worker.Config{Operations: charge(func(context.Context, worker.Call) (any, error) {
-				calls++
-				return nil, nil
-			})})
+			worker.Config{Operations: charge(counting(&calls, nil, nil))})
 		v := b.worker.Handle(ctx, delivery(request(noon)))
 		if n := len(b.replies()); v != (worker.Verdict{}) || calls+n > 0 {
 			t.Errorf("%s: %+v, %d calls, %d replies", name, v, calls, n)
@@ -217,11 +194,7 @@ func TestWaitsBetweenOwnRetries(t *testing.T) {
 				b := newBench(t, port.ClockFunc(time.Now),
 					worker.Config{
 						Retry: tt.retry, Breaker: worker.Breaker{Off: true},
-						Operations: charge(func(context.Context, worker.Call) (any, error) {
-							calls++
-							return nil,
-								tt.err
-						}),
+						Operations: charge(counting(&calls, nil, tt.err)),
 					})
 				start := time.Now()
 				b.worker.Handle(context.Background(), delivery(request(start)))
@@ -312,11 +285,8 @@ func TestWhatAnOpenBreakerHoldsBack(t *testing.T) {
 				calls := 0
 				b := newBench(t, port.ClockFunc(time.Now),
 					worker.Config{
-						Breaker: worker.Breaker{Failures: 1, Window: 1, Delay: 5 * time.Second},
-						Operations: charge(func(context.Context, worker.Call) (any, error) {
-							calls++
-							return nil, errors.New("down")
-						}),
+						Breaker:    worker.Breaker{Failures: 1, Window: 1, Delay: 5 * time.Second},
+						Operations: charge(counting(&calls, nil, errors.New("down"))),
 					})
 				b.worker.Handle(context.Background(), delivery(request(time.Now())))
 				_ = b.reply()
@@ -365,7 +335,7 @@ func TestTheCheckTookAllTheTime(t *testing.T) {
 	clock := memory.NewClock(noon)
 	calls := 0
 	b := newBench(t, clock, worker.Config{Operations: worker.Operations{"charge": {
-		Run: func(context.Context, worker.Call) (any, error) { calls++; return nil, nil },
+		Run: counting(&calls, nil, nil),
 		Check: func(context.Context, worker.Call) (bool, any, error) {
 			clock.Advance(2 * time.Minute)
 			return false, nil, nil
@@ -411,11 +381,7 @@ func TestTheOutputOfAnUndoIsDropped(t *testing.T) {
 			b := newBench(t, memory.NewClock(noon),
 				worker.Config{Ledger: memory.NewLedger(), Operations: worker.Operations{
 					"charge": {Run: always(nil, nil)},
-					"refund": {Run: func(context.Context, worker.Call) (any, error) {
-						calls++
-						return output,
-							nil
-					}},
+					"refund": {Run: counting(&calls, output, nil)},
 				}})
 			do := request(noon)
 			undo := request(noon)

@@ -78,10 +78,7 @@ func TestBreakerOpenMeansThatNoCallWasMade(t *testing.T) {
 		b := newBench(t, port.ClockFunc(time.Now),
 			worker.Config{
 				Retry: worker.Retry{Tries: 2}, Breaker: worker.Breaker{Failures: 2, Window: 4},
-				Operations: charge(func(context.Context, worker.Call) (any, error) {
-					calls++
-					return nil, worker.WithCode(errors.New("down"), "http-503")
-				}),
+				Operations: charge(counting(&calls, nil, worker.WithCode(errors.New("down"), "http-503"))),
 			})
 		// no time to wait in the queue
 		twice := func(req *message.Request) { req.StopBy = req.ClaimedAt + 4000 }
@@ -222,10 +219,7 @@ func TestACheckWithRefusedCredentials(t *testing.T) {
 				b := newBench(t, port.ClockFunc(time.Now), worker.Config{
 					Ledger: memory.NewLedger(),
 					Retry:  worker.Retry{Tries: 1}, Operations: worker.Operations{"charge": {
-						Run: func(context.Context, worker.Call) (any, error) {
-							calls++
-							return nil, errors.New("cut")
-						},
+						Run: counting(&calls, nil, errors.New("cut")),
 						Check: func(context.Context, worker.Call) (bool, any, error) {
 							return false, nil, answer
 						},
@@ -277,12 +271,9 @@ func TestAProbeWithoutEffectIsNoFailureOfItsOrder(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				calls := 0
 				b := newBench(t, port.ClockFunc(time.Now), worker.Config{
-					Retry:   worker.Retry{Tries: 2},
-					Breaker: worker.Breaker{Failures: 2, Window: 4},
-					Operations: charge(func(context.Context, worker.Call) (any, error) {
-						calls++
-						return nil, tt.err
-					}),
+					Retry:      worker.Retry{Tries: 2},
+					Breaker:    worker.Breaker{Failures: 2, Window: 4},
+					Operations: charge(counting(&calls, nil, tt.err)),
 				})
 				soon := func(req *message.Request) { req.StopBy = req.ClaimedAt + 4000 }
 				first := b.asked("first", soon) // the breaker is closed after it

@@ -233,10 +233,7 @@ func TestOwnRetriesOfAPlainPointOfNoReturn(t *testing.T) {
 		b := newBench(t, port.ClockFunc(time.Now), worker.Config{
 			Retry:  worker.Retry{Tries: 3},
 			Ledger: memory.NewLedger(), Operations: worker.Operations{"charge": {
-				Run: func(context.Context, worker.Call) (any, error) {
-					calls++
-					return nil, errors.New("reset")
-				},
+				Run: counting(&calls, nil, errors.New("reset")),
 				Check: func(context.Context, worker.Call) (bool, any, error) {
 					checks++
 					return false, nil, nil

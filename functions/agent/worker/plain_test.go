@@ -181,10 +181,7 @@ func TestPlainRetriesAskInsteadOfCalling(t *testing.T) {
 				b := newBench(t, port.ClockFunc(time.Now), worker.Config{
 					Retry:  worker.Retry{Tries: 3},
 					Ledger: memory.NewLedger(), Operations: worker.Operations{"charge": {
-						Run: func(context.Context, worker.Call) (any, error) {
-							calls++
-							return nil, tt.answer
-						},
+						Run: counting(&calls, nil, tt.answer),
 						Check: func(context.Context, worker.Call) (bool, any, error) {
 							checks++
 							return checks == tt.lands, nil, nil
@@ -243,7 +240,7 @@ func TestASickLedger(t *testing.T) {
 		calls := 0
 		b := newBench(t, memory.NewClock(noon), worker.Config{
 			Ledger:     tt.ledger,
-			Operations: charge(func(context.Context, worker.Call) (any, error) { calls++; return nil, nil }),
+			Operations: charge(counting(&calls, nil, nil)),
 		})
 		req := request(noon)
 		req.Grade = core.Plain
@@ -294,7 +291,7 @@ func TestAPlainServiceIsNotCalledInAHurry(t *testing.T) {
 		clock := memory.NewClock(noon)
 		b := newBench(t, clock, worker.Config{
 			Ledger:     ledger,
-			Operations: charge(func(context.Context, worker.Call) (any, error) { calls++; return nil, nil }),
+			Operations: charge(counting(&calls, nil, nil)),
 		})
 		req := request(noon)
 		req.Grade = tt.grade
@@ -351,7 +348,7 @@ func TestASlowLedgerLeavesNoDoubt(t *testing.T) {
 		calls := 0
 		b := newBench(t, memory.NewClock(noon), worker.Config{
 			Ledger:     ledger,
-			Operations: charge(func(context.Context, worker.Call) (any, error) { calls++; return nil, nil }),
+			Operations: charge(counting(&calls, nil, nil)),
 		})
 		req := request(noon)
 		req.Grade = core.Plain
@@ -393,11 +390,8 @@ func TestALedgerThatDoesNotAnswer(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			calls := 0
 			b := newBench(t, port.ClockFunc(time.Now), worker.Config{
-				Ledger: stuckLedger{memory.NewLedger(), reads},
-				Operations: charge(func(context.Context, worker.Call) (any, error) {
-					calls++
-					return nil, nil
-				}),
+				Ledger:     stuckLedger{memory.NewLedger(), reads},
+				Operations: charge(counting(&calls, nil, nil)),
 			})
 			start := time.Now()
 			req := request(start)

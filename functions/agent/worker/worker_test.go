@@ -117,6 +117,14 @@ func always(out any, err error) worker.Func {
 	return func(context.Context, worker.Call) (any, error) { return out, err }
 }
 
+// counting is always, and counts its calls.
+func counting(calls *int, out any, err error) worker.Func {
+	return func(context.Context, worker.Call) (any, error) {
+		*calls++
+		return out, err
+	}
+}
+
 // P3, P32: the reply echoes the request and says how long it waited.
 func TestTheReplyEchoes(t *testing.T) {
 	clock := memory.NewClock(noon)
@@ -404,6 +412,7 @@ func TestABatchWithBadMessages(t *testing.T) {
 	require.Equal(t, 1, outcomes[core.OutcomeRetryLater])
 	quarantined := b.taken(port.Quarantine)
 	require.Len(t, quarantined, 3)
+	require.Equal(t, int64(3), b.worker.Stats().Quarantined)
 	for _, d := range quarantined {
 		data, err := d.Bytes()
 		require.NoError(t, err)

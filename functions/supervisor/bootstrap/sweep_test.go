@@ -303,35 +303,6 @@ func TestSweepWritesOutcomes(t *testing.T) {
 	}
 }
 
-// While SNS takes no alert, an order that is overdue beside the one that stopped gets its next attempt.
-func TestAlertThatHangsDelaysNoOrder(t *testing.T) {
-	d := sweeping(t)
-	at := time.Now().Add(-3 * time.Hour)
-	d.submit(at, 1, "stops")
-	d.submit(at, 2, "goes-on")
-	d.Calls()
-	end := d.Hang("SNS.Publish")
-	defer end()
-	swept := make(chan struct{})
-	go func() {
-		defer close(swept)
-		// the limit of a publication is longer
-		ctx, cancel := context.WithTimeout(context.Background(), 9*time.Second)
-		defer cancel()
-		d.sweep(ctx)
-	}()
-	for len(d.Sent("control")) == 0 {
-		select {
-		case <-swept:
-			t.Fatal("the sweep ended, and no Wake was sent")
-		case <-time.After(time.Millisecond):
-		}
-	}
-	end()
-	<-swept
-	require.Len(t, d.Published(), 1)
-}
-
 // A sweep whose alert SNS does not take ends in time. The alert stays due.
 func TestSweepEndsThoughSNSHangs(t *testing.T) {
 	d := sweeping(t)
