@@ -163,9 +163,9 @@ func takeSome(t *testing.T, q port.Queue, model map[string]*held, now time.Time,
 	require.Len(t, ds, min(most, visible))
 	for _, d := range ds {
 		m := model[string(d.Body)]
-		require.NotNil(t, m, d.Body)
-		require.False(t, m.visibleAt.After(now), d.Body)
-		require.Equal(t, m.received+1, d.Received, d.Body)
+		require.NotNil(t, m, "%+v", d.Body)
+		require.False(t, m.visibleAt.After(now), "%+v", d.Body)
+		require.Equal(t, m.received+1, d.Received, "%+v", d.Body)
 		m.received = d.Received
 		m.receipt = d.Receipt
 		m.visibleAt = now.Add(visibility)
@@ -199,8 +199,8 @@ func compare(t *testing.T, q port.Queue, model map[string]*held, now time.Time, 
 	}
 	got, err := q.Depth(t.Context())
 	got.Oldest = 0
-	require.NoError(t, err, n)
-	require.Equal(t, want, got, n)
+	require.NoError(t, err, "%+v", n)
+	require.Equal(t, want, got, "%+v", n)
 }
 
 // What was to happen happens in the order of its times, each while the clock shows its own; what was
@@ -316,7 +316,7 @@ func TestWaitersAreWokenAgainAndAgain(t *testing.T) {
 		default:
 		}
 		clock.Advance(time.Second)
-		require.Equal(t, strconv.Itoa(i), <-got, i)
+		require.Equal(t, strconv.Itoa(i), <-got, "%+v", i)
 	}
 	if n := clock.Waiting(); n > messages { // of each message that was received, the end of its visibility
 		t.Errorf("%d alarms are left", n)

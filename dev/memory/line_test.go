@@ -115,7 +115,7 @@ func TestQueuesReportTheOldestOfAllGroups(t *testing.T) {
 		Oldest: 4 * time.Minute,
 	}, {Visible: 2, InFlight: 2, Oldest: 3 * time.Minute}} {
 		got, err := q.Depth(t.Context())
-		require.NoError(t, err, want)
+		require.NoError(t, err, "%+v", want)
 		require.Equal(t, want, got)
 		_, err = q.Receive(t.Context(), 1, 0, time.Hour)
 		require.NoError(t, err)

@@ -149,8 +149,8 @@ func TestNextOfSeveralQueues(t *testing.T) {
 	}
 	for _, after := range []time.Duration{time.Minute, 2 * time.Minute} {
 		at, some := queues.Next()
-		require.True(t, some, after)
-		require.True(t, at.Equal(start.Add(after)), after)
+		require.True(t, some, "%+v", after)
+		require.True(t, at.Equal(start.Add(after)), "%+v", after)
 		clock.Advance(start.Add(after).Sub(clock.Now()))
 	}
 	_, some := queues.Next()

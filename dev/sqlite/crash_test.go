@@ -145,9 +145,9 @@ func checkAcknowledged(t *testing.T, folder string, acknowledged map[string]int6
 	reported := 0
 	for id, version := range acknowledged {
 		records, errs := s.Load(t.Context(), []string{id})
-		require.NoError(t, errors.Join(errs...), version)
-		require.NotNil(t, records[0], version)
-		require.GreaterOrEqual(t, records[0].Version, min(version, 3), version)
+		require.NoError(t, errors.Join(errs...), "%+v", version)
+		require.NotNil(t, records[0], "%+v", version)
+		require.GreaterOrEqual(t, records[0].Version, min(version, 3), "%+v", version)
 		_, err := s.Content(t.Context(), id, "hash")
 		require.NoError(t, err, id)
 		if version == 4 {

@@ -65,15 +65,15 @@ func TestStopOnAFullDisk(t *testing.T) {
 				t.Fatal(err)
 			}
 			s, err := sqlite.Open(t.Context(), folder, sqlite.Options{})
-			require.NoError(t, err, pages)
+			require.NoError(t, err, "%+v", pages)
 			verdict, err := s.Integrity()
 			require.NoError(t, err)
 			require.Equal(t, "ok", verdict)
 			for id, version := range acknowledged {
 				r, errs := s.Load(t.Context(), []string{id})
-				require.NoError(t, errs[0], pages)
-				require.NotNil(t, r[0], pages)
-				require.GreaterOrEqual(t, r[0].Version, min(version, 3), pages)
+				require.NoError(t, errs[0], "%+v", pages)
+				require.NotNil(t, r[0], "%+v", pages)
+				require.GreaterOrEqual(t, r[0].Version, min(version, 3), "%+v", pages)
 			}
 			closed(t, s)
 		}

@@ -40,7 +40,7 @@ func TestGroupAnswersEachItsOwn(t *testing.T) {
 	errs := inOneGroup(t, s, creation("a"), replacement("a", 1), replacement("a", 1), creation("a"),
 		replacement("b", 1), replacement("a", 2))
 	for i, want := range []error{nil, nil, port.ErrConflict, port.ErrExists, port.ErrNotFound, nil} {
-		require.ErrorIs(t, errs[i], want, i)
+		require.ErrorIs(t, errs[i], want, "%+v", i)
 	}
 	r, errs := s.Load(t.Context(), []string{"a"})
 	require.NoError(t, errs[0])
@@ -60,7 +60,7 @@ func TestGroupThatFailsAffectsNoOther(t *testing.T) {
 	large.Record.Document = make([]byte, port.MaxDocument)
 	errs := inOneGroup(t, s, replacement("a", 1), large, creation("b"), replacement("a", 2))
 	for i, want := range []error{nil, port.ErrUnavailable, nil, nil} {
-		require.ErrorIs(t, errs[i], want, i)
+		require.ErrorIs(t, errs[i], want, "%+v", i)
 	}
 	r, errs := s.Load(t.Context(), []string{"a", "b"})
 	require.NoError(t, errors.Join(errs...))
@@ -210,16 +210,16 @@ func TestOperationsThatPanic(t *testing.T) {
 			if err := <-answered; err != nil {
 				failed++
 				require.False(t, later)
-				require.ErrorIs(t, err, port.ErrUnavailable, later)
-				require.ErrorContains(t, err, "a write panicked", later)
+				require.ErrorIs(t, err, port.ErrUnavailable, "%+v", later)
+				require.ErrorContains(t, err, "a write panicked", "%+v", later)
 			}
 		}
-		require.Equal(t, map[bool]int{false: 1, true: 0}[later], failed, later)
-		require.NotEqual(t, before, port.Panics(), later)
+		require.Equal(t, map[bool]int{false: 1, true: 0}[later], failed, "%+v", later)
+		require.NotEqual(t, before, port.Panics(), "%+v", later)
 		r, errs := s.Load(t.Context(), []string{"a"})
-		require.NoError(t, errs[0], later)
-		require.NotNil(t, r[0], later)
-		require.Equal(t, version+1, r[0].Version, later)
+		require.NoError(t, errs[0], "%+v", later)
+		require.NotNil(t, r[0], "%+v", later)
+		require.Equal(t, version+1, r[0].Version, "%+v", later)
 	}
 	must(t, s.Commit(t.Context(), []port.Write{replacement("a", 3)}))
 }

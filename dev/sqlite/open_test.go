@@ -43,7 +43,7 @@ func replacement(id string, expected int64) port.Write {
 func must(t *testing.T, errs []error) {
 	t.Helper()
 	for i, err := range errs {
-		require.NoError(t, err, i)
+		require.NoError(t, err, "%+v", i)
 	}
 }
 

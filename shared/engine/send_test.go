@@ -91,6 +91,6 @@ func TestLogLinesNameWhatAnEventIsOf(t *testing.T) {
 		{core.Command{Name: core.Resolve, Step: "a"}, step},
 		{core.Settle{}, "[order o-1]"},
 	} {
-		require.Equal(t, c.want, fmt.Sprint(engine.About("o-1", c.ev)), c.ev)
+		require.Equal(t, c.want, fmt.Sprint(engine.About("o-1", c.ev)), "%+v", c.ev)
 	}
 }
