@@ -620,23 +620,6 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	require.Zero(t, elsewhere.Load())
 }
 
-// A redirect whose address cannot be parsed is the same error, and not a broken connection.
-func TestARedirectWithoutAnAddress(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Location", "https://%zz/?secret=1")
-		w.WriteHeader(http.StatusFound)
-	}))
-	defer server.Close()
-	c, err := client.New(server.URL)
-	require.NoError(t, err)
-	_, err = c.Submit(t.Context(), client.Order{ID: "o", Workflow: "w"})
-	var e *client.Error
-	require.ErrorAs(t, err, &e)
-	require.Equal(t, http.StatusFound, e.Status)
-	require.Contains(t, e.Error(), "a redirect to an address that is missing or cannot be read,")
-	require.NotContains(t, e.Error(), "zz")
-}
-
 func TestFollowToTheEndOverBrokenConnections(t *testing.T) {
 	r := newRig(t)
 	r.submit("o")

@@ -95,10 +95,10 @@ func TestWhatIsOpen(t *testing.T) {
 		c.change(x)
 		q := answerpage.Read(x, asking(c.input), []byte(`{}`),
 			core.TokenOf{Step: c.step, Run: c.run, Person: "ann"})
-		require.True(t, strings.HasPrefix(q.Closed, c.closed), c)
-		require.Equal(t, c.closed == "", q.Closed == "", c)
-		require.Equal(t, "ann", q.Person, c)
-		require.Equal(t, 1, q.Round, c)
+		require.True(t, strings.HasPrefix(q.Closed, c.closed), "%+v", c)
+		require.Equal(t, c.closed == "", q.Closed == "", "%+v", c)
+		require.Equal(t, "ann", q.Person, "%+v", c)
+		require.Equal(t, 1, q.Round, "%+v", c)
 	}
 	if q := answerpage.Read(waiting(), nil, nil,
 		core.TokenOf{Step: "approve", Run: 1}); !strings.HasPrefix(q.Closed, none) {
@@ -266,9 +266,9 @@ func TestPages(t *testing.T) {
 		b.err = c.err
 		b.refused = c.refused
 		w := do(c.method, c.path, c.form)
-		require.Equal(t, c.status, w.Code, c)
-		require.Contains(t, w.Body.String(), c.text, c)
-		require.NotContains(t, w.Body.String(), "<form", c)
-		require.Equal(t, c.status == http.StatusMethodNotAllowed, w.Header().Get("Allow") != "", c)
+		require.Equal(t, c.status, w.Code, "%+v", c)
+		require.Contains(t, w.Body.String(), c.text, "%+v", c)
+		require.NotContains(t, w.Body.String(), "<form", "%+v", c)
+		require.Equal(t, c.status == http.StatusMethodNotAllowed, w.Header().Get("Allow") != "", "%+v", c)
 	}
 }

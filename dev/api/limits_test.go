@@ -30,7 +30,7 @@ func TestLimitsToTheByte(t *testing.T) {
 	r := newRig(t)
 	for extra, want := range map[int]int{0: 202, 1: 413} {
 		require.Equal(t, want, r.post("/v1/orders", sized(fmt.Sprintf("body-%d", extra), port.MaxOrder+extra)).status,
-			extra)
+			"%+v", extra)
 	}
 	results := r.stream(sized("fits", port.MaxOrder) + "\r\n" + sized("over", port.MaxOrder+1) + "\n" +
 		orderJSON("next") + "\n" + sized("last", port.MaxOrder))
@@ -63,10 +63,10 @@ func TestStreamAnswersStandAtTheirLines(t *testing.T) {
 	for i, got := range results {
 		want := []string{"not-json", "", "unavailable"}[i%3]
 		id := map[bool]string{true: fmt.Sprint("o-", i)}[i%3 != 0]
-		require.Equal(t, i+1, got.Line, got)
-		require.Equal(t, id, got.OrderID, got)
-		require.Equal(t, want, code(got), got)
-		require.Equal(t, want == "", got.Accepted, got)
+		require.Equal(t, i+1, got.Line, "%+v", got)
+		require.Equal(t, id, got.OrderID, "%+v", got)
+		require.Equal(t, want, code(got), "%+v", got)
+		require.Equal(t, want == "", got.Accepted, "%+v", got)
 	}
 }
 

@@ -72,8 +72,8 @@ func TestSubmitRefusals(t *testing.T) {
 			a := r.post("/v1/orders", tt.body)
 			v := a.json(t)
 			require.Equal(t, tt.status, a.status)
-			require.EqualValues(t, tt.code, v["code"], tt.status)
-			require.NotEmpty(t, v["detail"], tt.status)
+			require.EqualValues(t, tt.code, v["code"], "%+v", tt.status)
+			require.NotEmpty(t, v["detail"], "%+v", tt.status)
 		})
 	}
 	r.submit("other")
@@ -95,7 +95,7 @@ func TestSubmitBodyOfUnknownLength(t *testing.T) {
 		resp, err := http.DefaultClient.Do(req)
 		require.NoError(t, err)
 		resp.Body.Close()
-		require.Equal(t, want, resp.StatusCode, size)
+		require.Equal(t, want, resp.StatusCode, "%+v", size)
 	}
 }
 
@@ -109,7 +109,7 @@ func TestSubmitWhenThereIsNoRoom(t *testing.T) {
 	a := r.post("/v1/orders", orderJSON("o"))
 	require.Equal(t, 429, a.status)
 	require.Equal(t, "1", a.header.Get("Retry-After"))
-	require.EqualValues(t, 1.0, a.json(t)["retryAfter"])
+	require.EqualValues(t, 1, a.json(t)["retryAfter"])
 	r.backend.Down(fmt.Errorf("disk full: %w", port.ErrUnavailable))
 	for _, path := range []string{"/v1/orders", "/v1/orders/o/cancel"} {
 		a = r.post(path, map[bool]string{true: orderJSON("o"), false: `{}`}[path == "/v1/orders"])
@@ -137,7 +137,7 @@ func TestReadsWhenTheStoreIsUnavailable(t *testing.T) {
 			require.Equal(t, 503, a.status, path)
 			require.EqualValues(t, "unavailable", a.json(t)["code"], path)
 			require.Equal(t, "2", a.header.Get("Retry-After"), path)
-			require.EqualValues(t, 2.0, a.json(t)["retryAfter"], path)
+			require.EqualValues(t, 2, a.json(t)["retryAfter"], path)
 		}
 	}
 }
@@ -184,7 +184,7 @@ func TestQueries(t *testing.T) {
 		}
 	}
 	require.Equal(t, 4, seen)
-	require.Zero(t, len(r.get("/v1/orders?olderThan=1d").json(t)["orders"].([]any)))
+	require.Empty(t, r.get("/v1/orders?olderThan=1d").json(t)["orders"].([]any))
 	for path, status := range map[string]int{
 		"/v1/orders/none":                         404,
 		"/v1/orders/none/order":                   404,
@@ -473,9 +473,9 @@ func TestDamagedDocument(t *testing.T) {
 	for _, o := range orders {
 		o := o.(map[string]any)
 		damaged, _ := o["damaged"].(string)
-		require.Equal(t, strings.Contains(damaged, "restore it"), o["orderId"] == "b", o)
-		require.EqualValues(t, "Processing", o["state"], o)
-		require.EqualValues(t, "order", o["workflow"], o)
+		require.Equal(t, strings.Contains(damaged, "restore it"), o["orderId"] == "b", "%+v", o)
+		require.EqualValues(t, "Processing", o["state"], "%+v", o)
+		require.EqualValues(t, "order", o["workflow"], "%+v", o)
 	}
 	only := r.get("/v1/orders?damaged=true").json(t)["orders"].([]any)
 	require.Len(t, only, 1)

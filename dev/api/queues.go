@@ -15,7 +15,7 @@ import (
 // its queues).
 //
 // The sender of an unreadable or refused message gets no error, as from a queue on AWS. intake therefore
-// passes these messages to reject. For a message with a newer schema it returns an error, because no newer
+// passes these messages to Backend.Reject. For a message with a newer schema it returns an error, because no newer
 // program reads the queue.
 func (e *edge) intake(ctx context.Context, bodies [][]byte) []error {
 	errs := make([]error, len(bodies))
@@ -33,7 +33,7 @@ func (e *edge) intake(ctx context.Context, bodies [][]byte) []error {
 			continue
 		}
 		if err != nil {
-			errs[i] = e.reject(ctx, Rejected{Queue: port.Intake, Body: body, Err: err})
+			errs[i] = e.backend.Reject(ctx, Rejected{Queue: port.Intake, Body: body, Err: err})
 			continue
 		}
 		orders = append(orders, o)
@@ -44,7 +44,7 @@ func (e *edge) intake(ctx context.Context, bodies [][]byte) []error {
 			i := at[k]
 			errs[i] = result.Err
 			if isRefusal(result.Err) {
-				errs[i] = e.reject(ctx, Rejected{Queue: port.Intake, Body: bodies[i], Err: result.Err})
+				errs[i] = e.backend.Reject(ctx, Rejected{Queue: port.Intake, Body: bodies[i], Err: result.Err})
 			}
 		}
 	}
@@ -71,7 +71,7 @@ func (e *edge) control(ctx context.Context, bodies [][]byte) []error {
 				" is sent by the runtime itself; send cancel, undo, resubmit, resolve, close or move"}
 		}
 		if err != nil {
-			errs[i] = e.reject(ctx, Rejected{Queue: port.Control, Body: body, Err: err})
+			errs[i] = e.backend.Reject(ctx, Rejected{Queue: port.Control, Body: body, Err: err})
 			continue
 		}
 		errs[i] = e.handled(ctx, Rejected{Queue: port.Control, Body: body}, c)
@@ -86,14 +86,12 @@ func (e *edge) handled(ctx context.Context, from Rejected, c *message.Control) e
 	switch {
 	case isRefusal(err), errors.Is(err, port.ErrNotFound):
 		from.Err = err
-		return e.reject(ctx, from)
+		return e.backend.Reject(ctx, from)
 	case errors.Is(err, core.ErrStale):
 		return sqsproto.Invalid(err)
 	}
 	return err
 }
-
-func (e *edge) reject(ctx context.Context, r Rejected) error { return e.backend.Reject(ctx, r) }
 
 func isRefusal(err error) bool {
 	return errors.As(err, new(*core.Refusal))

@@ -31,7 +31,7 @@ func TestIntakeQueue(t *testing.T) {
 	r.sendTo("intake", `{"schema":1,"orderId":"bad","replyTo":"shop","color":1}`, "")
 	r.sendTo("intake", "nonsense", "")
 	r.sendTo("intake", strings.Replace(orderJSON("o-1"), "12.50", "1", 1), "")
-	require.Equal(t, 3, len(r.backend.Rejected))
+	require.Len(t, r.backend.Rejected, 3)
 	first := r.backend.Rejected[0]
 	require.Equal(t, port.Intake, first.Queue)
 	require.Contains(t, string(first.Body), `"replyTo":"shop"`)
@@ -71,7 +71,7 @@ func TestControlQueue(t *testing.T) {
 		status, _ := r.sendTo("control", body, "")
 		require.Equal(t, 200, status, body)
 	}
-	require.Equal(t, 4, len(r.backend.Rejected))
+	require.Len(t, r.backend.Rejected, 4)
 	r.backend.Verdict = func(message.Control) (protocol.Verdict, error) {
 		return protocol.Verdict{}, fmt.Errorf("shutting down: %w", port.ErrUnavailable)
 	}

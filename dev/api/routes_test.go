@@ -162,7 +162,6 @@ func (l *listener) try(t *testing.T, method, target string, headers []string, bo
 		return // the server answers 400 itself
 	}
 	l.backend.reached = nil
-	headers = append(slices.Clone(l.headers), headers...)
 	l.handler.ServeHTTP(httptest.NewRecorder(), r.WithContext(t.Context()))
 	for _, class := range l.backend.reached {
 		l.seen[class] = true

@@ -69,8 +69,8 @@ func TestStreamBadLinesAffectNoOther(t *testing.T) {
 	results := r.stream(strings.TrimSuffix(body.String(), "\n \n")) // the last one without an end
 	require.Len(t, results, len(lines))
 	for i, got := range results {
-		require.Equal(t, 2*i+1, got.Line, i)
-		require.Equal(t, lines[i].code, code(got), i)
+		require.Equal(t, 2*i+1, got.Line, "%+v", i)
+		require.Equal(t, lines[i].code, code(got), "%+v", i)
 	}
 	for _, id := range []string{"o-1", "o-2", "o-3", "o-5"} {
 		require.NotNil(t, r.backend.Seen(id), "order %s was not stored", id)
@@ -85,7 +85,7 @@ func TestStreamEarlierLineWins(t *testing.T) {
 		fmt.Fprintln(&body, strings.Replace(orderJSON(fmt.Sprintf("o-%d", i%3)), "12.50", fmt.Sprint(i), 1))
 	}
 	for i, got := range r.stream(body.String()) {
-		require.Equal(t, got.Accepted, i < 3, got.Line)
+		require.Equal(t, got.Accepted, i < 3, "%+v", got.Line)
 	}
 }
 
@@ -111,8 +111,8 @@ func TestStreamAnswersWhileItIsSent(t *testing.T) {
 	defer resp.Body.Close()
 	in := bufio.NewScanner(resp.Body)
 	for i := range 5 {
-		require.True(t, in.Scan(), i)
-		require.Contains(t, in.Text(), fmt.Sprintf(`"o-%d"`, i), i)
+		require.True(t, in.Scan(), "%+v", i)
+		require.Contains(t, in.Text(), fmt.Sprintf(`"o-%d"`, i), "%+v", i)
 		fmt.Fprintln(feed, orderJSON(fmt.Sprintf("o-%d", i+1)))
 	}
 	feed.Close()
@@ -130,9 +130,9 @@ func TestStreamWaitsForRoom(t *testing.T) {
 	}
 	r.backend.Down(fmt.Errorf("disk full: %w", port.ErrUnavailable))
 	for _, got := range r.stream(orderJSON("o-3") + "\n") {
-		require.False(t, got.Accepted, got)
-		require.Equal(t, "unavailable", got.Error.Code, got)
-		require.NotZero(t, got.Error.RetryAfter, got)
+		require.False(t, got.Accepted, "%+v", got)
+		require.Equal(t, "unavailable", got.Error.Code, "%+v", got)
+		require.NotZero(t, got.Error.RetryAfter, "%+v", got)
 	}
 }
 

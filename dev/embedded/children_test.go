@@ -71,9 +71,9 @@ func TestChildrenOutliveTheRuntime(t *testing.T) {
 			`{"count":30,"failed":0,"results":[{"first":{"key":"p~all~0/0/first"}}`))
 		for i := range children {
 			c := wait(t, s, fmt.Sprintf("p~all~%d", i))
-			require.Equal(t, core.Processed, c.ProcessState, i)
-			require.NotNil(t, c.Parent, i)
-			require.Empty(t, c.ReplyTo, i)
+			require.Equal(t, core.Processed, c.ProcessState, "%+v", i)
+			require.NotNil(t, c.Parent, "%+v", i)
+			require.Empty(t, c.ReplyTo, "%+v", i)
 		}
 	})
 }

@@ -36,8 +36,8 @@ func taken(t *testing.T, s *embedded.Runtime, n int) (all []*message.Status) {
 	q := queueOf(t, s, embedded.Status("shop"))
 	for len(all) < n {
 		deliveries, err := q.Receive(t.Context(), 10, patience, time.Minute)
-		require.NoError(t, err, n)
-		require.NotEmpty(t, deliveries, n)
+		require.NoError(t, err, "%+v", n)
+		require.NotEmpty(t, deliveries, "%+v", n)
 		for _, d := range deliveries {
 			status, err := message.Of[message.Status](d)
 			require.NoError(t, err)

@@ -58,8 +58,8 @@ func TestAFloodOfCopiesLeavesNothing(t *testing.T) {
 			all = append(all, order(t, fmt.Sprint("o-", i), `,"replyTo":"shop"`))
 		}
 		for _, r := range s.Submit(t.Context(), all) {
-			require.NoError(t, r.Err, r)
-			require.False(t, r.Known, r)
+			require.NoError(t, r.Err, "%+v", r)
+			require.False(t, r.Known, "%+v", r)
 		}
 		eventually(t, "a call for each order", func() bool { return calls.Load() == orders })
 		eventually(t, "two statuses of each order, received and started",
@@ -69,16 +69,16 @@ func TestAFloodOfCopiesLeavesNothing(t *testing.T) {
 		many := slices.Repeat(all, 20)
 		for range copies / len(many) {
 			for _, r := range s.Submit(t.Context(), many) {
-				require.NoError(t, r.Err, r)
-				require.True(t, r.Known, r)
-				require.Equal(t, core.Processing, r.State, r)
+				require.NoError(t, r.Err, "%+v", r)
+				require.True(t, r.Known, "%+v", r)
+				require.Equal(t, core.Processing, r.State, "%+v", r)
 			}
 		}
 		d := depth(t, s, port.Requests("shop"))
 		require.LessOrEqual(t, d.Visible+d.Delayed, 0)
 		require.EqualValues(t, orders, calls.Load())
 		require.Equal(t, reported.Visible, depth(t, s, embedded.Status("shop")).Visible, "statuses")
-		require.True(t, heap()-before <= 4<<20)
+		require.LessOrEqual(t, heap()-before, 4<<20)
 	})
 }
 

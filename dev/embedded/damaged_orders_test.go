@@ -124,8 +124,8 @@ func (w *fixture) takesNothingButClose(s *embedded.Runtime) {
 	} {
 		_, err := s.Command(t.Context(), message.Control{OrderID: "solo", Event: ev})
 		var refused *core.Refusal
-		require.ErrorAs(t, err, &refused, i)
-		require.Equal(t, core.CodeDamaged, refused.Code, i)
+		require.ErrorAs(t, err, &refused, "%+v", i)
+		require.Equal(t, core.CodeDamaged, refused.Code, "%+v", i)
 	}
 	other := order(t, "solo", "")
 	other.Order = []byte(`{"n":2}`)

@@ -62,10 +62,10 @@ func TestADamagedDocumentAffectsNoOther(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, orders, 3)
 		for _, o := range orders {
-			require.Equal(t, o.OrderID == "bad", o.Damaged != "", o)
-			require.Equal(t, "pair", o.Workflow, o)
-			require.Equal(t, core.Processing, o.State, o)
-			require.NotZero(t, o.Created, o)
+			require.Equal(t, o.OrderID == "bad", o.Damaged != "", "%+v", o)
+			require.Equal(t, "pair", o.Workflow, "%+v", o)
+			require.Equal(t, core.Processing, o.State, "%+v", o)
+			require.NotZero(t, o.Created, "%+v", o)
 		}
 		// While the service hangs only the sweep moves the others: their steps are handed back.
 		for _, id := range []string{"good", "fine"} {

@@ -97,7 +97,7 @@ func TestRequestsThatAnAgentOutsideHolds(t *testing.T) {
 				for held := 0; held < orders; {
 					got, err := q.Receive(t.Context(), port.MaxBatch, patience, 6*time.Hour)
 					require.NoError(t, err)
-					require.NotEmpty(t, got, held)
+					require.NotEmpty(t, got, "%+v", held)
 					held += len(got)
 				}
 			})

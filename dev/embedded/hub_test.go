@@ -97,7 +97,7 @@ func TestOlderVersionsMakeNothingActive(t *testing.T) {
 		{version("d", 2, waits, rests), 0},
 	} {
 		h.committed(step.change)
-		require.Equal(t, step.want, h.activeOrders(), i)
+		require.Equal(t, step.want, h.activeOrders(), "%+v", i)
 	}
 	c := h.counts()
 	require.EqualValues(t, 5, c["ended-Processed"])

@@ -48,8 +48,8 @@ func requestBodies(t *testing.T, s *embedded.Runtime, n int) map[string]string {
 	inputs := map[string]string{}
 	for len(inputs) < n {
 		got, err := q.Receive(t.Context(), 10, patience, time.Minute)
-		require.NoError(t, err, n)
-		require.NotEmpty(t, got, n)
+		require.NoError(t, err, "%+v", n)
+		require.NotEmpty(t, got, "%+v", n)
 		for _, d := range got {
 			r, err := message.Of[message.Request](d)
 			require.NoError(t, err)

@@ -114,9 +114,9 @@ func TestAgentInsideRunsAsAsked(t *testing.T) {
 		}
 		eventually(t, "calls are made", func() bool { return int(w.shop.at.Load()) == c.want })
 		d := depth(t, s, port.Requests("shop"))
-		require.Equal(t, c.want, d.InFlight, c.given)
-		require.Equal(t, 15-c.want, d.Visible, c.given)
-		require.Equal(t, int64(c.want), s.Health(t.Context()).Counts["agent-shop-in-flight"], c.given)
+		require.Equal(t, c.want, d.InFlight, "%+v", c.given)
+		require.Equal(t, 15-c.want, d.Visible, "%+v", c.given)
+		require.Equal(t, int64(c.want), s.Health(t.Context()).Counts["agent-shop-in-flight"], "%+v", c.given)
 		close(w.shop.gate)
 		wait(t, s, "o-14")
 		closeRuntime(t, s)
@@ -428,7 +428,7 @@ func TestFollow(t *testing.T) {
 	cancel()
 	for range all { //nolint:revive // it ends with its context
 	}
-	require.True(t, port.Panics()-panics <= 0)
+	require.LessOrEqual(t, port.Panics()-panics, 0)
 }
 
 // A message of the SQS edge that is refused is answered where it names a queue for that, else kept in
@@ -518,7 +518,7 @@ func TestHowLongMessagesAreKept(t *testing.T) {
 		for _, name := range []string{"requests-courier", "status-shop", "quarantine", "dead-replies"} {
 			got = append(got, depth(t, s, name).Visible)
 		}
-		require.Equal(t, c.want, got, c.after)
+		require.Equal(t, c.want, got, "%+v", c.after)
 	}
 }
 
@@ -562,8 +562,8 @@ func TestDeadLetters(t *testing.T) {
 	q := queueOf(t, s, port.Requests("shop"))
 	for n := 1; n <= 40; n++ {
 		got, err := q.Receive(t.Context(), 1, patience, 0)
-		require.NoError(t, err, n)
-		require.Len(t, got, 1, n)
+		require.NoError(t, err, "%+v", n)
+		require.Len(t, got, 1, "%+v", n)
 		require.Equal(t, n, got[0].Received)
 	}
 	got, err := q.Receive(t.Context(), 1, 0, 0)
@@ -658,8 +658,8 @@ func TestEventsWithoutAQueue(t *testing.T) {
 			want = 1
 		}
 		text := log.String()
-		require.Equal(t, want, strings.Count(text, "start with --reply-to events\" workflow=pair"), replyTo)
-		require.Equal(t, want, strings.Count(text, "\n"), replyTo)
+		require.Equal(t, want, strings.Count(text, "start with --reply-to events\" workflow=pair"), "%+v", replyTo)
+		require.Equal(t, want, strings.Count(text, "\n"), "%+v", replyTo)
 	}
 }
 

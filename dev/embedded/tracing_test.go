@@ -93,9 +93,9 @@ func TestSpans(t *testing.T) {
 			states = append(states, fmt.Sprintf("%d %s", x.Run, x.State))
 		default:
 			steps = append(steps, x.name+" "+x.Step+" "+x.err)
-			require.NotZero(t, x.Attempt, x)
-			require.True(t, strings.HasPrefix(x.Trace, "00-"), x)
-			require.NotEqual(t, core.Trace("o-1", 0), x.Trace, x)
+			require.NotZero(t, x.Attempt, "%+v", x)
+			require.True(t, strings.HasPrefix(x.Trace, "00-"), "%+v", x)
+			require.NotEqual(t, core.Trace("o-1", 0), x.Trace, "%+v", x)
 		}
 	}
 	for _, want := range []string{"0 Processing", "0 Compensating", "0 Compensated", "1 Compensated"} {

@@ -43,7 +43,7 @@ func TestOrdersThatWaitTakeNoPlace(t *testing.T) {
 		for i := range 20 {
 			o := order(t, fmt.Sprintf("waits-%d", i), "")
 			o.Workflow = "trial"
-			require.NoError(t, s.Submit(t.Context(), []message.SubmitOrder{o})[0].Err, i)
+			require.NoError(t, s.Submit(t.Context(), []message.SubmitOrder{o})[0].Err, "%+v", i)
 		}
 		healthy := func() string {
 			h := s.Health(t.Context())

@@ -6,11 +6,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
-	"slices"
 	"strconv"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -28,9 +29,7 @@ func TestEndedContext(t *testing.T) {
 	ledger := memory.NewLedger()
 	leases := memory.NewLeases()
 	queues := newQueues(t, clock)
-	if err := queues.Add(memory.QueueConfig{Name: "a"}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, queues.Add(memory.QueueConfig{Name: "a"}))
 	q := queue(t, queues, "a")
 	send(t, q, "kept")
 	d := receive(t, q, time.Hour)[0]
@@ -38,13 +37,9 @@ func TestEndedContext(t *testing.T) {
 		ID: "o-1", Version: 1, State: "Processing",
 		Document: []byte("{}"), Created: start,
 	}, Hash: "h", Apart: true, Content: []byte("1")}
-	if errs := store.Commit(t.Context(), []port.Write{write}); errs[0] != nil {
-		t.Fatal(errs[0])
-	}
+	require.NoError(t, store.Commit(t.Context(), []port.Write{write})[0])
 	stored := []byte(`{"name":"x"}`)
-	if err := defs.PutDefinition(t.Context(), core.DefinitionHash(stored), stored); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, defs.PutDefinition(t.Context(), core.DefinitionHash(stored), stored))
 	second := write
 	second.Record.Version = 2
 	second.Expected = 1
@@ -81,26 +76,24 @@ func TestEndedContext(t *testing.T) {
 		"Extend":  func() error { return q.Extend(ended, []port.Extension{{Receipt: d.Receipt}})[0] },
 		"Depth":   func() error { _, err := q.Depth(ended); return err },
 	} {
-		if err := call(); !errors.Is(err, context.Canceled) {
-			t.Errorf("%s: %v", name, err)
-		}
+		require.ErrorIs(t, call(), context.Canceled, name)
 	}
 	records, errs := store.Load(t.Context(), []string{"o-1"})
-	if errs[0] != nil || records[0] == nil || records[0].Version != 1 {
-		t.Errorf("the store changed: %+v %v", records[0], errs)
-	}
-	if _, err := defs.Definition(t.Context(), core.DefinitionHash(other)); !errors.Is(err, port.ErrNotFound) {
-		t.Errorf("the definitions changed: %v", err)
-	}
-	if e, err := ledger.Entry(t.Context(), "k"); err != nil || e.Version != 0 {
-		t.Errorf("the ledger changed: %+v %v", e, err)
-	}
-	if ours, err := leases.Acquire(t.Context(), "l", "another", start, time.Hour); !ours || err != nil {
-		t.Errorf("the lease was taken: %v", err)
-	}
-	if depth, err := q.Depth(t.Context()); err != nil || depth.Visible != 0 || depth.InFlight != 1 {
-		t.Errorf("the queue changed: %+v %v", depth, err)
-	}
+	require.NoError(t, errs[0])
+	require.NotNil(t, records[0], "the store changed: %+v %v", records[0], errs)
+	require.EqualValues(t, 1, records[0].Version)
+	_, err := defs.Definition(t.Context(), core.DefinitionHash(other))
+	require.ErrorIs(t, err, port.ErrNotFound, "the definitions changed")
+	e, err := ledger.Entry(t.Context(), "k")
+	require.NoError(t, err)
+	require.Zero(t, e.Version)
+	ours, err := leases.Acquire(t.Context(), "l", "another", start, time.Hour)
+	require.True(t, ours, "the lease was taken: %v", err)
+	require.NoError(t, err)
+	depth, err := q.Depth(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, depth.Visible)
+	require.Equal(t, 1, depth.InFlight)
 }
 
 // held is what the model knows of a message.
@@ -117,9 +110,7 @@ func TestQueueAgainstAModel(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 7))
 			clock := memory.NewClock(start)
 			queues := newQueues(t, clock)
-			if err := queues.Add(memory.QueueConfig{Name: "a"}); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, queues.Add(memory.QueueConfig{Name: "a"}))
 			q := queue(t, queues, "a")
 			model := map[string]*held{}
 			within := func(n int) time.Duration { return time.Duration(r.IntN(n)) * time.Second }
@@ -133,10 +124,7 @@ func TestQueueAgainstAModel(t *testing.T) {
 				case op < 4 || n < 1100: // more than a block of the slab
 					name := strconv.Itoa(n)
 					delay := within(60) * time.Duration(r.IntN(2))
-					if errs := q.Send(t.Context(),
-						[]port.Message{{Body: []byte(name), Delay: delay}}); errs[0] != nil {
-						t.Fatal(errs[0])
-					}
+					require.NoError(t, q.Send(t.Context(), []port.Message{{Body: []byte(name), Delay: delay}})[0])
 					model[name] = &held{visibleAt: now.Add(delay)}
 				case op < 6:
 					takeSome(t, q, model, now, 1+r.IntN(12), within(40))
@@ -146,9 +134,7 @@ func TestQueueAgainstAModel(t *testing.T) {
 					}
 				case op < 9:
 					if name, m := any(n); m != nil && m.receipt != "" {
-						if errs := q.Delete(t.Context(), []string{m.receipt}); errs[0] != nil {
-							t.Fatal(errs[0])
-						}
+						require.NoError(t, q.Delete(t.Context(), []string{m.receipt})[0])
 						delete(model, name)
 					}
 				default:
@@ -173,14 +159,13 @@ func takeSome(t *testing.T, q port.Queue, model map[string]*held, now time.Time,
 		}
 	}
 	ds, err := q.Receive(t.Context(), most, 0, visibility)
-	if err != nil || len(ds) != min(most, visible) {
-		t.Fatalf("%d of %d visible messages, %v", len(ds), visible, err)
-	}
+	require.NoError(t, err)
+	require.Len(t, ds, min(most, visible))
 	for _, d := range ds {
 		m := model[string(d.Body)]
-		if m == nil || m.visibleAt.After(now) || d.Received != m.received+1 {
-			t.Fatalf("message %s, received for time %d, is delivered: %+v", d.Body, d.Received, m)
-		}
+		require.NotNil(t, m, "%+v", d.Body)
+		require.False(t, m.visibleAt.After(now), "%+v", d.Body)
+		require.Equal(t, m.received+1, d.Received, "%+v", d.Body)
 		m.received = d.Received
 		m.receipt = d.Receipt
 		m.visibleAt = now.Add(visibility)
@@ -214,9 +199,8 @@ func compare(t *testing.T, q port.Queue, model map[string]*held, now time.Time, 
 	}
 	got, err := q.Depth(t.Context())
 	got.Oldest = 0
-	if err != nil || got != want {
-		t.Fatalf("operation %d: %+v, want %+v, %v", n, got, want, err)
-	}
+	require.NoError(t, err, "%+v", n)
+	require.Equal(t, want, got, "%+v", n)
 }
 
 // What was to happen happens in the order of its times, each while the clock shows its own; what was
@@ -236,41 +220,29 @@ func TestClockRunsWhatWasToHappen(t *testing.T) {
 	stops["4"]()
 	stops["4"]() // twice is harmless
 	stops["2"]()
-	if n := clock.Waiting(); n != 8 {
-		t.Errorf("%d wait", n)
-	}
+	require.Equal(t, 8, clock.Waiting())
 	clock.Advance(3 * time.Second)
 	stops["1"]() // it has run
 	clock.Set(start.Add(4 * time.Second))
 	clock.Set(start.Add(2 * time.Second)) // back: nothing runs
-	if now := clock.Now().Sub(start); now != 2*time.Second {
-		t.Errorf("the clock shows %s", now)
-	}
+	require.Equal(t, 2*time.Second, clock.Now().Sub(start))
 	clock.Advance(20 * time.Second)
-	if want := []string{"5@1s", "7@2s", "1@3s", "3@3s", "9@4s", "0@5s", "8@6s", "6@8s"}; !slices.Equal(got,
-		want) {
-		t.Errorf("%v, want %v", got, want)
-	}
+	require.Equal(t, []string{"5@1s", "7@2s", "1@3s", "3@3s", "9@4s", "0@5s", "8@6s", "6@8s"}, got)
 	got = nil
 	at("late", time.Second) // its time has come already
-	if len(got) > 0 || clock.Waiting() != 1 {
-		t.Errorf("it ran before the clock moved: %v", got)
-	}
+	require.Empty(t, got)
+	require.Equal(t, 1, clock.Waiting())
 	if clock.Advance(0); len(got) != 1 || clock.Waiting() != 0 {
 		t.Errorf("%v", got)
 	}
-	if now := clock.Now().Sub(start); now != 22*time.Second {
-		t.Errorf("the clock shows %s", now)
-	}
+	require.Equal(t, 22*time.Second, clock.Now().Sub(start))
 }
 
 // Everything is safe for concurrent use; the race detector looks on where it is on.
 func TestMemoryUnderConcurrency(t *testing.T) {
 	clock := memory.NewClock(start)
 	queues := newQueues(t, clock)
-	if err := queues.Add(memory.QueueConfig{Name: "a"}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, queues.Add(memory.QueueConfig{Name: "a"}))
 	q := queue(t, queues, "a")
 	leases := memory.NewLeases()
 	const workers, each = 8, 200
@@ -299,17 +271,13 @@ func TestMemoryUnderConcurrency(t *testing.T) {
 	wg.Wait()
 	clock.Advance(time.Hour)
 	depth, err := q.Depth(t.Context())
-	if err != nil || depth.Visible != workers*each || rang != workers*each {
-		t.Errorf("%+v, %v, %d alarms", depth, err, rang)
-	}
+	require.NoError(t, err)
+	require.Equal(t, workers*each, depth.Visible)
+	require.Equal(t, workers*each, rang)
 	for name, n := range taken {
-		if n != 1 {
-			t.Errorf("lease %s was given to %d owners", name, n)
-		}
+		require.Equal(t, 1, n, name)
 	}
-	if len(taken) != each {
-		t.Errorf("%d leases", len(taken))
-	}
+	require.Len(t, taken, each)
 }
 
 // A receiver that waits is woken for each message at its time, again and again, also where another was
@@ -317,19 +285,16 @@ func TestMemoryUnderConcurrency(t *testing.T) {
 func TestWaitersAreWokenAgainAndAgain(t *testing.T) {
 	clock := memory.NewClock(start)
 	queues := newQueues(t, clock)
-	if err := queues.Add(memory.QueueConfig{Name: "a"}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, queues.Add(memory.QueueConfig{Name: "a"}))
 	q := queue(t, queues, "a")
 	const messages = 4
 	for i := range messages {
-		if errs := q.Send(t.Context(),
+		errs := q.Send(t.Context(),
 			[]port.Message{{
 				Body:  []byte(strconv.Itoa(i)),
 				Delay: time.Duration(10*(i+1)) * time.Second,
-			}}); errs[0] != nil {
-			t.Fatal(errs[0])
-		}
+			}})
+		require.NoError(t, errs[0])
 	}
 	for i := range messages {
 		got := make(chan string, 1)
@@ -351,9 +316,7 @@ func TestWaitersAreWokenAgainAndAgain(t *testing.T) {
 		default:
 		}
 		clock.Advance(time.Second)
-		if body := <-got; body != strconv.Itoa(i) {
-			t.Errorf("received %s, want %d", body, i)
-		}
+		require.Equal(t, strconv.Itoa(i), <-got, "%+v", i)
 	}
 	if n := clock.Waiting(); n > messages { // of each message that was received, the end of its visibility
 		t.Errorf("%d alarms are left", n)

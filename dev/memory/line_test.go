@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
@@ -16,26 +18,17 @@ func sorting(t *testing.T) (q port.Queue, send func(group string, high bool, nam
 	t.Helper()
 	queues, err := memory.NewQueues(memory.NewClock(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)),
 		[]memory.QueueConfig{{Name: "q", Retention: time.Hour}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	q, err = queues.Queue("q")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	send = func(group string, high bool, names ...string) {
 		for _, name := range names {
-			if err := q.Send(t.Context(),
-				[]port.Message{{Body: []byte(name), Group: group, High: high}})[0]; err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, q.Send(t.Context(), []port.Message{{Body: []byte(name), Group: group, High: high}})[0])
 		}
 	}
 	take = func(max int) string {
 		ds, err := q.Receive(t.Context(), max, 0, time.Minute)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var names []string
 		for _, d := range ds {
 			names = append(names, string(d.Body))
@@ -55,21 +48,17 @@ func TestQueuesPutHighPriorityFirst(t *testing.T) {
 		send("", false, fmt.Sprint("n", n))
 		send("", true, fmt.Sprint("h", n))
 	}
-	for n, want := range []string{"h0", "h1", "h2", "h3", "h4", "h5", "h6", "h7", "h8", "n0", "h9"} {
-		if got := take(1); got != want {
-			t.Errorf("batch %d holds %s, want %s", n+1, got, want)
-		}
+	for _, want := range []string{"h0", "h1", "h2", "h3", "h4", "h5", "h6", "h7", "h8", "n0", "h9"} {
+		require.Equal(t, want, take(1))
 	}
-	if got := take(25); !strings.HasPrefix(got, "h10 h11") || !strings.HasSuffix(got, "h29 n1 n2 n3 n4 n5") {
-		t.Errorf("a large batch holds %s", got)
-	}
+	got := take(25)
+	require.True(t, strings.HasPrefix(got, "h10 h11"), "a large batch holds %s", got)
+	require.True(t, strings.HasSuffix(got, "h29 n1 n2 n3 n4 n5"), "a large batch holds %s", got)
 	for range 7 {
 		take(1)
 	}
 	send("", true, "late")
-	if got := take(2); got != "n13 n14" {
-		t.Errorf("the twentieth batch holds %s", got)
-	}
+	require.Equal(t, "n13 n14", take(2))
 }
 
 // P46: within a priority the groups take turns, and each is first in, first out; a message that was returned
@@ -82,10 +71,10 @@ func TestQueuesGiveGroupsTurns(t *testing.T) {
 	for n := range 200 { // more groups than keep their memory
 		send(fmt.Sprint("g", n), false, fmt.Sprint("x", n), fmt.Sprint("y", n))
 	}
-	if got := take(400); strings.Count(got, " ") != 399 || !strings.HasPrefix(got, "x0 x1 ") ||
-		!strings.HasSuffix(got, " y198 y199") {
-		t.Errorf("%d of 400: %.60s", strings.Count(got, " ")+1, got)
-	}
+	got := take(400)
+	require.Equal(t, 399, strings.Count(got, " "))
+	require.True(t, strings.HasPrefix(got, "x0 x1 "), "%d of 400: %.60s", strings.Count(got, " ")+1, got)
+	require.True(t, strings.HasSuffix(got, " y198 y199"), "%d of 400: %.60s", strings.Count(got, " ")+1, got)
 }
 
 // groupsTakeTurns looks at a queue through which so many messages of other groups have gone.
@@ -99,33 +88,23 @@ func groupsTakeTurns(t *testing.T, before int) {
 	send("flood", false, "f0", "f1", "f2", "f3", "f4")
 	send("a", false, "a0")
 	send("b", false, "b0", "b1")
-	if got := take(5); got != "f0 a0 b0 f1 b1" {
-		t.Errorf("in turn: %s", got)
-	}
+	require.Equal(t, "f0 a0 b0 f1 b1", take(5), "in turn")
 	send("a", false, "a1", "a2")
 	ds, err := q.Receive(t.Context(), 1, 0, time.Minute)
 	if err != nil || string(ds[0].Body) != "a1" { // whose last turn is the longest ago
 		t.Fatalf("%v %v", ds, err)
 	}
-	if err := q.Extend(t.Context(), []port.Extension{{Receipt: ds[0].Receipt}})[0]; err != nil {
-		t.Fatal(err)
-	}
-	if got := take(9); got != "f2 a2 f3 a1 f4" {
-		t.Errorf("after one was returned to the queue: %s", got)
-	}
+	require.NoError(t, q.Extend(t.Context(), []port.Extension{{Receipt: ds[0].Receipt}})[0])
+	require.Equal(t, "f2 a2 f3 a1 f4", take(9), "after one was returned to the queue")
 }
 
 // The oldest message is reported, whatever its priority and group.
 func TestQueuesReportTheOldestOfAllGroups(t *testing.T) {
 	clock := memory.NewClock(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
 	queues, err := memory.NewQueues(clock, []memory.QueueConfig{{Name: "q", Retention: time.Hour}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	q, err := queues.Queue("q")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for n, m := range []port.Message{{Group: "a"}, {Group: "b"}, {High: true}, {Group: "a"}} {
 		m.Body = []byte{byte('0' + n)}
 		q.Send(t.Context(), []port.Message{m})
@@ -135,12 +114,11 @@ func TestQueuesReportTheOldestOfAllGroups(t *testing.T) {
 		Visible: 3, InFlight: 1,
 		Oldest: 4 * time.Minute,
 	}, {Visible: 2, InFlight: 2, Oldest: 3 * time.Minute}} {
-		if got, err := q.Depth(t.Context()); err != nil || got != want {
-			t.Errorf("%+v, %v, want %+v", got, err, want)
-		}
-		if _, err := q.Receive(t.Context(), 1, 0, time.Hour); err != nil {
-			t.Fatal(err)
-		}
+		got, err := q.Depth(t.Context())
+		require.NoError(t, err, "%+v", want)
+		require.Equal(t, want, got)
+		_, err = q.Receive(t.Context(), 1, 0, time.Hour)
+		require.NoError(t, err)
 	}
 	clock.Advance(2 * time.Hour)
 	if got, err := q.Depth(t.Context()); err != nil || got.Visible+got.InFlight != 0 && got.Oldest != 0 {

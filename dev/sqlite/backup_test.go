@@ -19,9 +19,7 @@ import (
 func copyOf(t *testing.T, folder string) string {
 	t.Helper()
 	to := t.TempDir()
-	if err := os.CopyFS(to, os.DirFS(folder)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.CopyFS(to, os.DirFS(folder)))
 	return to
 }
 
@@ -29,9 +27,7 @@ func copyOf(t *testing.T, folder string) string {
 func restored(t *testing.T, backup string) *sqlite.Store {
 	t.Helper()
 	data, err := os.ReadFile(backup)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	folder := t.TempDir()
 	write(t, filepath.Join(folder, sqlite.FileName), data)
 	return open(t, folder, sqlite.Options{})
@@ -54,35 +50,27 @@ func TestBackup(t *testing.T) {
 		if from == closedFolder {
 			must(t, s.Commit(t.Context(), []port.Write{creation("later")}))
 			closed(t, s)
-			if err := os.CopyFS(from, os.DirFS(folder)); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.CopyFS(from, os.DirFS(folder)))
 		}
 		before := listing(t, from)
 		size, err := sqlite.Backup(t.Context(), from, to)
-		if err != nil {
-			t.Fatalf("%s: %v", to, err)
-		}
+		require.NoError(t, err, to)
 		info, err := os.Stat(to)
-		if err != nil || info.Size() != size || info.Mode() != 0o600 {
-			t.Errorf("%s: %v, %v, %d bytes", to, info, err, size)
-		}
-		if after := listing(t, from); after != before {
-			t.Errorf("the folder had %s, has %s", before, after)
-		}
-		if all := listing(t, filepath.Dir(to)); all != filepath.Base(to) {
-			t.Errorf("beside the backup: %s", all)
-		}
+		require.NoError(t, err, to)
+		require.Equal(t, size, info.Size(), to)
+		require.EqualValues(t, 0o600, info.Mode(), to)
+		require.Equal(t, before, listing(t, from))
+		require.Equal(t, filepath.Base(to), listing(t, filepath.Dir(to)), "beside the backup")
 		copied := restored(t, to)
 		records, errs := copied.Load(t.Context(), []string{"a", "b"})
-		if err := errors.Join(errs...); err != nil || records[0] == nil || records[0].Version != 2 ||
-			records[1] == nil {
-			t.Errorf("%s: tasks are %+v, %v", to, records, errs)
-		}
+		require.NoError(t, errors.Join(errs...), to)
+		require.NotNil(t, records[0], to)
+		require.EqualValues(t, 2, records[0].Version, to)
+		require.NotNil(t, records[1], to)
 		must(t, copied.Commit(t.Context(), []port.Write{replacement("a", 2)}))
-		if verdict, err := copied.Integrity(); err != nil || verdict != "ok" {
-			t.Errorf("%s: %s, %v", to, verdict, err)
-		}
+		verdict, err := copied.Integrity()
+		require.NoError(t, err, to)
+		require.Equal(t, "ok", verdict, to)
 		closed(t, copied)
 	}
 }
@@ -91,9 +79,7 @@ func TestBackup(t *testing.T) {
 func listing(t *testing.T, folder string) string {
 	t.Helper()
 	entries, err := os.ReadDir(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var names []string
 	for _, e := range entries {
 		if !strings.HasSuffix(e.Name(), "-shm") {
@@ -109,12 +95,9 @@ func TestABackupWithoutHardLinks(t *testing.T) {
 	folder := t.TempDir()
 	part := filepath.Join(folder, "backup.part")
 	to := filepath.Join(folder, "backup.db")
-	if err := os.Mkdir(part, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := sqlite.Appear(part, to); err != nil || listing(t, folder) != "backup.db" {
-		t.Errorf("%v, the folder holds %s", err, listing(t, folder))
-	}
+	require.NoError(t, os.Mkdir(part, 0o700))
+	require.NoError(t, sqlite.Appear(part, to))
+	require.Equal(t, "backup.db", listing(t, folder))
 }
 
 // What cannot be a backup is refused, and leaves no file.
@@ -130,9 +113,7 @@ func TestBackupsThatAreRefused(t *testing.T) {
 	if err == nil {
 		err = os.Remove(filepath.Join(damaged, sqlite.FileName+"-wal"))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for i := 4096; i < len(data); i++ {
 		data[i] ^= 0x55
 	}
@@ -158,17 +139,14 @@ func TestBackupsThatAreRefused(t *testing.T) {
 			!strings.Contains(err.Error(), c.want) && !errors.Is(err, c.ctx.Err()) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if all := listing(t, filepath.Dir(to)); all != "" {
-			t.Errorf("%s: left %s", name, all)
-		}
+		require.Empty(t, listing(t, filepath.Dir(to)), name)
 	}
 	write(t, to, []byte("an older backup"))
-	if _, err := sqlite.Backup(t.Context(), folder, to); !errors.Is(err, fs.ErrExist) {
-		t.Errorf("over an older backup: %v", err)
-	}
-	if data, err := os.ReadFile(to); err != nil || string(data) != "an older backup" {
-		t.Errorf("the older backup holds %q, %v", data, err)
-	}
+	_, err = sqlite.Backup(t.Context(), folder, to)
+	require.ErrorIs(t, err, fs.ErrExist, "over an older backup")
+	data, err = os.ReadFile(to)
+	require.NoError(t, err)
+	require.Equal(t, "an older backup", string(data))
 }
 
 // A backup onto a file that the store itself uses is refused, however the path is written, and writes nothing.

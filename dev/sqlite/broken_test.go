@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/dev/sqlite"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -49,22 +51,15 @@ func TestADamagedFileFailsTheCallsThatNeedIt(t *testing.T) {
 			Queues: []sqlite.QueueConfig{{Name: "a", Retention: sqlite.MinKeep / 2}},
 		})
 		q, err := s.Queues().Queue("a")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		must(t, s.Commit(t.Context(), []port.Write{creation("a")}))
-		if err := q.Send(t.Context(), []port.Message{{Body: []byte("m")}})[0]; err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, q.Send(t.Context(), []port.Message{{Body: []byte("m")}})[0])
 		got, err := q.Receive(t.Context(), 1, 0, time.Minute)
-		if err != nil || len(got) != 1 {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
+		require.Len(t, got, 1)
 		must(t, s.Commit(t.Context(), []port.Write{finished("old")}))
 		for _, key := range []string{"old/0/pay", "a/0/pay"} {
-			if err := s.Move(t.Context(), port.LedgerEntry{Key: key, State: "started"}); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, s.Move(t.Context(), port.LedgerEntry{Key: key, State: "started"}))
 		}
 		run(t, folder, damage)
 		var failed []string
@@ -114,18 +109,14 @@ func TestADamagedFileFailsTheCallsThatNeedIt(t *testing.T) {
 				failed = append(failed, x.name)
 			}
 		}
-		if list := strings.Join(failed, ", "); list != want {
-			t.Errorf("after %s %s fail, want %s", damage, list, want)
-		}
+		require.Equal(t, want, strings.Join(failed, ", "), damage)
 		if strings.HasPrefix(damage, "CREATE TRIGGER") { // what failed has left all as it was
 			_, err := s.Content(t.Context(), "b", "hash")
-			if failed := slices.Contains(failed, "Commit new"); failed != errors.Is(err, port.ErrNotFound) {
-				t.Errorf("after %s the new order is found: %v", damage, err)
-			}
+			require.Equal(t, errors.Is(err, port.ErrNotFound), slices.Contains(failed, "Commit new"), damage)
 			old, errs := s.Load(t.Context(), []string{"old"})
-			if failed := slices.Contains(failed, "Expire"); errs[0] != nil || failed != (old[0] != nil) {
-				t.Errorf("after %s the old task is %+v, %v", damage, old[0], errs[0])
-			}
+			failed := slices.Contains(failed, "Expire")
+			require.NoError(t, errs[0], damage)
+			require.Equal(t, old[0] != nil, failed, damage)
 		}
 		_ = s.Close()
 	}

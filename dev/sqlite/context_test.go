@@ -2,7 +2,6 @@ package sqlite_test
 
 import (
 	"context"
-	"errors"
 	"runtime"
 	"testing"
 	"time"
@@ -20,9 +19,7 @@ func TestEndedContextEndsEveryCall(t *testing.T) {
 	options := sqlite.Options{Heads: -1, Queues: []sqlite.QueueConfig{{Name: "a"}}}
 	s := open(t, folder, options)
 	q, err := s.Queues().Queue("a")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	hash := core.DefinitionHash([]byte("{}"))
 	must(t, s.Commit(t.Context(), []port.Write{creation("a")}))
 	ctx, cancel := context.WithCancel(t.Context())
@@ -54,19 +51,16 @@ func TestEndedContextEndsEveryCall(t *testing.T) {
 		"Extend":        func() error { return q.Extend(ctx, []port.Extension{{Receipt: "1.1", For: time.Minute}})[0] },
 		"Depth":         func() error { _, err := q.Depth(ctx); return err },
 	} {
-		if err := call(); !errors.Is(err, context.Canceled) {
-			t.Errorf("%s: %v, want %v", name, err, context.Canceled)
-		}
+		require.ErrorIs(t, call(), context.Canceled, name)
 	}
 	closed(t, s) // which first does all that was begun
 	s = open(t, folder, options)
 	defer closed(t, s)
-	if n,
-		err := s.Number(
+	n, err := s.Number(
 		"SELECT (SELECT count(*) FROM orders) + (SELECT count(*) FROM definitions) + (SELECT count(*) " +
-			"FROM ledger) + (SELECT count(*) FROM messages)"); err != nil || n != 1 {
-		t.Errorf("%d rows (%v), want the one task", n, err)
-	}
+			"FROM ledger) + (SELECT count(*) FROM messages)")
+	require.NoError(t, err)
+	require.EqualValues(t, 1, n)
 }
 
 // TestNewFileThatCannotBeMadeIsSaid: a folder stands in its way.

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/dev/sqlite"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
@@ -96,9 +98,7 @@ func TestKilledAtAnyTime(t *testing.T) {
 	for round := range 6 {
 		crashOnce(t, folder, time.Duration(20+random.IntN(150))*time.Millisecond, acknowledged)
 		checkAcknowledged(t, folder, acknowledged)
-		if t.Failed() {
-			t.Fatalf("round %d", round)
-		}
+		require.False(t, t.Failed(), "round %d", round)
 	}
 	t.Logf("%d tasks", len(acknowledged))
 }
@@ -111,12 +111,8 @@ func crashOnce(t *testing.T, folder string, after time.Duration, acknowledged ma
 	child.Env = append(os.Environ(), crashFolder+"="+folder)
 	child.Stderr = os.Stderr
 	out, err := child.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := child.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, child.Start())
 	lines := bufio.NewReader(out)
 	for first := true; ; first = false {
 		line, err := lines.ReadString('\n')
@@ -142,30 +138,25 @@ func checkAcknowledged(t *testing.T, folder string, acknowledged map[string]int6
 	t.Helper()
 	s := open(t, folder, sqlite.Options{Queues: []sqlite.QueueConfig{{Name: "status"}}})
 	defer closed(t, s)
-	if verdict, err := s.Integrity(); err != nil || verdict != "ok" {
-		t.Errorf("the file is damaged: %s (%v)", verdict, err)
-	}
-	if len(acknowledged) == 0 {
-		t.Fatal("nothing was acknowledged")
-	}
+	verdict, err := s.Integrity()
+	require.NoError(t, err)
+	require.Equal(t, "ok", verdict)
+	require.NotEmpty(t, acknowledged)
 	reported := 0
 	for id, version := range acknowledged {
 		records, errs := s.Load(t.Context(), []string{id})
-		if errors.Join(errs...) != nil || records[0] == nil || records[0].Version < min(version, 3) {
-			t.Errorf("version %d of %q was acknowledged, stored is %+v (%v)", version, id, records, errs)
-		}
-		if _, err := s.Content(t.Context(), id, "hash"); err != nil {
-			t.Errorf("order %q: %v", id, err)
-		}
+		require.NoError(t, errors.Join(errs...), "%+v", version)
+		require.NotNil(t, records[0], "%+v", version)
+		require.GreaterOrEqual(t, records[0].Version, min(version, 3), "%+v", version)
+		_, err := s.Content(t.Context(), id, "hash")
+		require.NoError(t, err, id)
 		if version == 4 {
 			reported++
 		}
 	}
 	q, err := s.Queues().Queue("status")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d, err := q.Depth(t.Context()); err != nil || d.Visible < reported {
-		t.Errorf("%d statuses are there (%v), %d were acknowledged", d.Visible, err, reported)
-	}
+	require.NoError(t, err)
+	d, err := q.Depth(t.Context())
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, d.Visible, reported)
 }

@@ -13,6 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/dev/sqlite"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
@@ -35,9 +37,7 @@ func killed(t *testing.T, n int) (folder string) {
 	folder = t.TempDir()
 	for _, name := range []string{database, writeLog, commitNumber} {
 		data, err := os.ReadFile(filepath.Join(running, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		write(t, filepath.Join(folder, name), data)
 	}
 	return folder
@@ -56,27 +56,20 @@ func filled(t *testing.T, folder string, n int) *sqlite.Store {
 
 func write(t *testing.T, file string, data []byte) {
 	t.Helper()
-	if err := os.WriteFile(file, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, data, 0o600))
 }
 
 // spoil overwrites the last third of the file.
 func spoil(t *testing.T, folder string) {
 	t.Helper()
 	f, err := os.OpenFile(filepath.Join(folder, database), os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer f.Close()
 	info, err := f.Stat()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	from := info.Size() / 3 * 2
-	if _, err := f.WriteAt([]byte(strings.Repeat("\xff", int(info.Size()-from))), from); err != nil {
-		t.Fatal(err)
-	}
+	_, err = f.WriteAt([]byte(strings.Repeat("\xff", int(info.Size()-from))), from)
+	require.NoError(t, err)
 }
 
 // refused opens the folder in vain, and leaves its files as they were.
@@ -89,13 +82,10 @@ func refused(t *testing.T, folder string, want ...string) error {
 		t.Fatal("it was opened")
 	}
 	for _, text := range append(want, folder) {
-		if !strings.Contains(err.Error(), text) {
-			t.Errorf("the error does not say %q: %v", text, err)
-		}
+		require.ErrorContains(t, err, text)
 	}
-	if after, _ := os.ReadFile(filepath.Join(folder, database)); string(after) != string(before) {
-		t.Error("the file was changed")
-	}
+	after, _ := os.ReadFile(filepath.Join(folder, database))
+	require.Equal(t, string(before), string(after))
 	return err
 }
 
@@ -109,9 +99,7 @@ func TestAfterAKillTheNewestIsThere(t *testing.T) {
 func TestDamagedFileIsRefused(t *testing.T) {
 	folder := killed(t, 100)
 	spoil(t, folder)
-	if err := refused(t, folder, "damaged", "backup", ".recover"); !errors.Is(err, sqlite.ErrDamaged) {
-		t.Errorf("error is %v, want %v", err, sqlite.ErrDamaged)
-	}
+	require.ErrorIs(t, refused(t, folder, "damaged", "backup", ".recover"), sqlite.ErrDamaged)
 }
 
 // TestDamageFoundLaterEndsReadiness: a clean end is followed by no check; what is read then reports.
@@ -121,30 +109,24 @@ func TestDamageFoundLaterEndsReadiness(t *testing.T) {
 		closed(t, filled(t, folder, 1000)) // more than the pages that readers keep
 		s := open(t, folder, sqlite.Options{Heads: -1})
 		defer func() { _ = s.Close() }()
-		if err := s.Probe(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Probe())
 		spoil(t, folder)
 		var found error
 		for i := 0; i < 1000 && found == nil; i++ {
 			_, errs := s.Load(t.Context(), []string{fmt.Sprintf("task-%d", i)})
 			found = errs[0]
 		}
-		if !errors.Is(found, sqlite.ErrDamaged) || !strings.Contains(found.Error(), "backup") {
-			t.Fatalf("loading says %v, want %v and what to do", found, sqlite.ErrDamaged)
-		}
+		require.ErrorIs(t, found, sqlite.ErrDamaged)
+		require.ErrorContains(t, found, "backup")
 		page, err := s.List(t.Context(), port.Query{State: "Error", Limit: 10}) // its part of the index is whole
-		if len(page.Records) != 0 || !errors.Is(err, sqlite.ErrDamaged) {
-			t.Errorf("a listing has %d orders and says %v, want %v", len(page.Records), err, sqlite.ErrDamaged)
-		}
+		require.Empty(t, page.Records)
+		require.ErrorIs(t, err, sqlite.ErrDamaged)
 		var verdict error
 		for end := time.Now().Add(10 * time.Second); verdict == nil &&
 			time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 			verdict = s.Probe()
 		}
-		if !errors.Is(verdict, sqlite.ErrDamaged) {
-			t.Errorf("the probe says %v, want %v", verdict, sqlite.ErrDamaged)
-		}
+		require.ErrorIs(t, verdict, sqlite.ErrDamaged)
 	})
 }
 
@@ -152,9 +134,7 @@ func TestDamageFoundLaterEndsReadiness(t *testing.T) {
 func withoutNumber(t *testing.T, n int) (folder string) {
 	t.Helper()
 	folder = killed(t, n)
-	if err := os.Remove(filepath.Join(folder, commitNumber)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Remove(filepath.Join(folder, commitNumber)))
 	return folder
 }
 
@@ -170,9 +150,7 @@ func TestLostCommitsAreNoticed(t *testing.T) {
 	files := map[string][]byte{}
 	for _, name := range []string{database, writeLog, commitNumber} {
 		data, err := os.ReadFile(filepath.Join(running, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		files[name] = data
 	}
 	closed(t, s)
@@ -202,17 +180,13 @@ func TestAnOlderCopyIsNoticed(t *testing.T) {
 	folder := t.TempDir()
 	closed(t, filled(t, folder, 1))
 	older, err := os.ReadFile(filepath.Join(folder, database))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s := open(t, folder, sqlite.Options{})
 	must(t, s.Commit(t.Context(), []port.Write{creation("newest")}))
 	closed(t, s)
 	write(t, filepath.Join(folder, database), older)
 	refused(t, folder, "lacks the newest 1 of 2 commits", "older copy")
-	if err := os.Remove(filepath.Join(folder, commitNumber)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Remove(filepath.Join(folder, commitNumber)))
 	closed(t, open(t, folder, sqlite.Options{}))
 }
 
@@ -234,14 +208,11 @@ func misplaced(t *testing.T, n int) (folder string) {
 	folder = t.TempDir()
 	s := filled(t, folder, n)
 	leaves, err := s.Leaves("sqlite_autoindex_orders_1")
-	if err != nil || len(leaves) < 2 {
-		t.Fatalf("the index has %d leaves (%v)", len(leaves), err)
-	}
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, len(leaves), 2)
 	closed(t, s)
 	data, err := os.ReadFile(filepath.Join(folder, database))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	page := func(n int) []byte { return data[(n-1)*4096 : n*4096] }
 	copy(page(leaves[0]), page(leaves[1]))
 	write(t, filepath.Join(folder, database), data)
@@ -250,10 +221,7 @@ func misplaced(t *testing.T, n int) (folder string) {
 
 // TestMisplacedPageIsNoticed after a clean end, too.
 func TestMisplacedPageIsNoticed(t *testing.T) {
-	if err := refused(t, misplaced(t, 400), "damaged", "restore a backup"); !errors.Is(err,
-		sqlite.ErrDamaged) {
-		t.Errorf("error is %v, want %v", err, sqlite.ErrDamaged)
-	}
+	require.ErrorIs(t, refused(t, misplaced(t, 400), "damaged", "restore a backup"), sqlite.ErrDamaged)
 }
 
 // TestACheckThatTakesTooLongGoesOn behind the start. What it finds ends readiness, and an order that is not
@@ -261,9 +229,7 @@ func TestMisplacedPageIsNoticed(t *testing.T) {
 func TestACheckThatTakesTooLongGoesOn(t *testing.T) {
 	folder := misplaced(t, 400)
 	s := open(t, folder, sqlite.ShortCheck(sqlite.Options{Heads: -1}))
-	if s.Checked() {
-		t.Error("the file counts as checked")
-	}
+	require.False(t, s.Checked(), "the file counts as checked")
 	becomes(t, s, "damaged", func(err error) bool { return errors.Is(err, sqlite.ErrDamaged) })
 	hidden := 0
 	for i := range 400 {
@@ -278,9 +244,7 @@ func TestACheckThatTakesTooLongGoesOn(t *testing.T) {
 			hidden++
 		}
 	}
-	if hidden == 0 {
-		t.Error("no order was hidden")
-	}
+	require.NotZero(t, hidden)
 	closed(t, s)
 	s = open(t, t.TempDir(), sqlite.ShortCheck(sqlite.Options{}))
 	closed(t, s)
@@ -288,9 +252,7 @@ func TestACheckThatTakesTooLongGoesOn(t *testing.T) {
 	closed(t, filled(t, folder, 10))
 	s = open(t, folder, sqlite.Options{})
 	defer closed(t, s)
-	if !s.Checked() {
-		t.Error("a small file was not checked as a whole")
-	}
+	require.True(t, s.Checked(), "a small file was not checked as a whole")
 }
 
 // TestMissingLogIsNoticed: what it held was acknowledged.
@@ -299,12 +261,8 @@ func TestMissingLogIsNoticed(t *testing.T) {
 		folder := withoutNumber(t, 3)
 		log := filepath.Join(folder, writeLog)
 		data, err := os.ReadFile(log)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Remove(log); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
+		require.NoError(t, os.Remove(log))
 		refused(t, folder, "stepkeeper.db-wal is missing", "backup", "create an empty file")
 		refused(t, folder, "stepkeeper.db-wal is missing") // still
 		write(t, log, data)
@@ -312,9 +270,8 @@ func TestMissingLogIsNoticed(t *testing.T) {
 		stored(t, s, map[string]bool{"task-0": true, "newest": true})
 		closed(t, s)
 		closed(t, open(t, folder, sqlite.Options{})) // after a clean end there is no log
-		if _, err := os.Stat(log); !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("after a clean end the log is there: %v", err)
-		}
+		_, err = os.Stat(log)
+		require.ErrorIs(t, err, os.ErrNotExist, "after a clean end the log is there")
 	})
 }
 
@@ -368,16 +325,12 @@ func TestFileThatIsNotOursIsRefused(t *testing.T) {
 
 func mkdir(t *testing.T, folder string) {
 	t.Helper()
-	if err := os.Mkdir(folder, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Mkdir(folder, 0o700))
 }
 
 func cut(t *testing.T, folder string) {
 	t.Helper()
-	if err := os.Truncate(filepath.Join(folder, database), 4096); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Truncate(filepath.Join(folder, database), 4096))
 }
 
 // TestNewFileIsMadeAsAWhole: what a process that was killed meanwhile left of one is no hindrance.
@@ -387,9 +340,8 @@ func TestNewFileIsMadeAsAWhole(t *testing.T) {
 	s := open(t, folder, sqlite.Options{})
 	defer closed(t, s)
 	must(t, s.Commit(t.Context(), []port.Write{creation("a")}))
-	if _, err := os.Stat(filepath.Join(folder, database+".new")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("the file was not made under its other name: %v", err)
-	}
+	_, err := os.Stat(filepath.Join(folder, database+".new"))
+	require.ErrorIs(t, err, fs.ErrNotExist, "the file was not made under its other name")
 }
 
 // TestProbeReportsWhetherWritesFindRoom, and when they do again.
@@ -398,15 +350,9 @@ func TestProbeReportsWhetherWritesFindRoom(t *testing.T) {
 		s := open(t, t.TempDir(), sqlite.Options{})
 		defer closed(t, s)
 		pages, err := s.Pages()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.LimitPages(pages + 40); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Probe(); err != nil {
-			t.Fatalf("with room: %v", err)
-		}
+		require.NoError(t, err)
+		require.NoError(t, s.LimitPages(pages+40))
+		require.NoError(t, s.Probe(), "with room")
 		for i, err := 0, error(nil); err == nil; i++ {
 			w := creation(fmt.Sprint("task-", i))
 			w.Record.Document = []byte(strings.Repeat("x", 5000))
@@ -415,13 +361,11 @@ func TestProbeReportsWhetherWritesFindRoom(t *testing.T) {
 		becomes(t, s, "full", func(err error) bool {
 			return errors.Is(err, port.ErrUnavailable) && strings.Contains(err.Error(), "the disk is full")
 		})
-		if err := s.LimitPages(1 << 30); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.LimitPages(1<<30))
 		becomes(t, s, "with room again", func(err error) bool { return err == nil })
-		if n, err := s.Number("SELECT count(*) FROM probe"); err != nil || n != 0 {
-			t.Errorf("%d probes are left (%v)", n, err)
-		}
+		n, err := s.Number("SELECT count(*) FROM probe")
+		require.NoError(t, err)
+		require.Zero(t, n)
 	})
 }
 
@@ -433,9 +377,7 @@ func becomes(t *testing.T, s *sqlite.Store, what string, ok func(error) bool) {
 		time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		verdict = s.Probe()
 	}
-	if !ok(verdict) {
-		t.Fatalf("%s: the probe says %v", what, verdict)
-	}
+	require.True(t, ok(verdict), "%s: the probe says %v", what, verdict)
 }
 
 // TestProbesAreOneWrite: however many ask.
@@ -454,9 +396,7 @@ func TestProbesAreOneWrite(t *testing.T) {
 	for s.Pending() == 0 {
 		time.Sleep(time.Millisecond)
 	}
-	if n := s.Pending(); n != 1 {
-		t.Errorf("%d writes wait, want one", n)
-	}
+	require.Equal(t, 1, s.Pending())
 	release()
 	asked.Wait()
 }
@@ -468,8 +408,6 @@ func TestProbeOfAStoreThatIsStuck(t *testing.T) {
 		defer closed(t, s)
 		release := s.Hold()
 		defer release()
-		if err := s.Probe(); err == nil || !strings.Contains(err.Error(), "longer than") {
-			t.Errorf("the probe says %v", err)
-		}
+		require.ErrorContains(t, s.Probe(), "longer than")
 	})
 }

@@ -4,9 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/dev/sqlite"
@@ -18,12 +19,9 @@ func expireAll(t *testing.T, s *sqlite.Store) (tasks []string, messages int) {
 	t.Helper()
 	for range 1000 {
 		x, err := s.Expire(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if x.Messages > sqlite.ExpiresAtOnce || len(x.Tasks) > sqlite.ExpiresAtOnce {
-			t.Fatalf("one transaction removed %d messages and %d tasks", x.Messages, len(x.Tasks))
-		}
+		require.NoError(t, err)
+		require.LessOrEqual(t, x.Messages, sqlite.ExpiresAtOnce)
+		require.LessOrEqual(t, len(x.Tasks), sqlite.ExpiresAtOnce)
 		tasks = append(tasks, x.Tasks...)
 		messages = messages + x.Messages
 		if !x.More {
@@ -38,9 +36,7 @@ func expireAll(t *testing.T, s *sqlite.Store) (tasks []string, messages int) {
 func send(t *testing.T, s *sqlite.Store, queue string, n int) {
 	t.Helper()
 	q, err := s.Queues().Queue(queue)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	messages := make([]port.Message, n)
 	for i := range messages {
 		messages[i].Body = fmt.Append(nil, i)
@@ -69,25 +65,21 @@ func TestMessagesExpireThoughNothingReadsThem(t *testing.T) {
 	send(t, s, "c", 5)
 	c.Advance(30 * time.Minute)
 	send(t, s, "a", 2)
-	if _, n := expireAll(t, s); n != 0 {
-		t.Errorf("%d messages expired too early", n)
-	}
+	_, n := expireAll(t, s)
+	require.Zero(t, n)
 	c.Advance(30 * time.Minute)
-	if _, n := expireAll(t, s); n != many {
-		t.Errorf("%d messages expired, want %d", n, many)
-	}
+	_, n = expireAll(t, s)
+	require.Equal(t, many, n)
 	send(t, s, "gone", 4)
 	closed(t, s)
 	s = open(t, folder, sqlite.Options{Clock: c, Queues: []sqlite.QueueConfig{{Name: "c"}}})
 	defer closed(t, s)
 	c.Advance(13 * 24 * time.Hour)
-	if _, n := expireAll(t, s); n != 0 {
-		t.Errorf("%d messages of queues that are gone expired too early", n)
-	}
+	_, n = expireAll(t, s)
+	require.Zero(t, n)
 	c.Advance(24 * time.Hour)
-	if _, n := expireAll(t, s); n != 4+3+2 {
-		t.Errorf("%d messages of queues that are gone expired, want 9", n)
-	}
+	_, n = expireAll(t, s)
+	require.Equal(t, 4+3+2, n)
 	if n, err := s.Number("SELECT count(*) FROM messages"); err != nil || n != 5 {
 		t.Errorf("%d messages are left (%v), want the 5 that never expire", n, err)
 	}
@@ -100,21 +92,19 @@ func TestManyExpiredMessagesAreReadPast(t *testing.T) {
 		sqlite.Options{Clock: c, Queues: []sqlite.QueueConfig{{Name: "a", Retention: time.Hour}}})
 	defer closed(t, s)
 	q, err := s.Queues().Queue("a")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, wait := range []time.Duration{0, time.Minute} {
 		send(t, s, "a", 3*sqlite.ExpiresAtOnce+1)
 		c.Advance(time.Hour)
 		send(t, s, "a", 2)
 		c.Advance(time.Second)
-		if d, err := q.Depth(t.Context()); err != nil || d.Visible != 2 || d.Oldest != time.Second {
-			t.Errorf("depth is %+v (%v), want 2, the oldest one second old", d, err)
-		}
+		d, err := q.Depth(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, 2, d.Visible)
+		require.Equal(t, time.Second, d.Oldest)
 		got, err := q.Receive(t.Context(), 10, wait, time.Minute)
-		if err != nil || len(got) != 2 {
-			t.Fatalf("received %d messages (%v), want the two that have not expired", len(got), err)
-		}
+		require.NoError(t, err)
+		require.Len(t, got, 2)
 		c.Advance(time.Hour)
 	}
 }
@@ -127,9 +117,7 @@ func TestKeptTasksExpire(t *testing.T) {
 	defer closed(t, s)
 	for _, id := range []string{"done", "don", "done-2", "later", "running", "stopped"} {
 		must(t, s.Commit(t.Context(), []port.Write{creation(id)}))
-		if err := s.Move(t.Context(), port.LedgerEntry{Key: id + "/0/pay", State: "done"}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Move(t.Context(), port.LedgerEntry{Key: id + "/0/pay", State: "done"}))
 	}
 	rest := func(id string, version int64, state string, bucket port.Bucket) {
 		t.Helper()
@@ -144,47 +132,40 @@ func TestKeptTasksExpire(t *testing.T) {
 	c.Advance(10 * 24 * time.Hour)
 	rest("later", 2, "Compensated", port.NoBucket) // a verdict: kept from now on
 	c.Advance(10*24*time.Hour - time.Second)
-	if tasks, _ := expireAll(t, s); len(tasks) != 0 {
-		t.Fatalf("expired too early: %v", tasks)
-	}
+	tasks, _ := expireAll(t, s)
+	require.Empty(t, tasks, "expired too early")
 	c.Advance(time.Second)
-	if tasks, _ := expireAll(t, s); fmt.Sprint(tasks) != "[done]" {
-		t.Fatalf("expired %v, want the one at rest for so long", tasks)
-	}
+	tasks, _ = expireAll(t, s)
+	require.Equal(t, "[done]", fmt.Sprint(tasks))
 	records, errs := s.Load(t.Context(), []string{"done", "don", "later", "running", "stopped"})
 	if err := errors.Join(errs...); err != nil || records[0] != nil || records[1] == nil ||
 		records[2] == nil || records[3] == nil || records[4] == nil {
 		t.Errorf("tasks are %v, %v", records, err)
 	}
-	if content, err := s.Content(t.Context(), "done", "hash"); !errors.Is(err, port.ErrNotFound) {
-		t.Errorf("its content is %s, %v; want none", content, err)
-	}
+	_, err := s.Content(t.Context(), "done", "hash")
+	require.ErrorIs(t, err, port.ErrNotFound)
 	for id, want := range map[string]bool{"done": true, "later": false, "unknown": false} {
-		if ended, err := s.Ended(t.Context(), id); ended != want || err != nil {
-			t.Errorf("%s has expired: %t, %v", id, ended, err)
-		}
+		ended, err := s.Ended(t.Context(), id)
+		require.Equal(t, want, ended, id)
+		require.NoError(t, err, id)
 	}
-	if n,
-		err := s.Number(
+	n, err := s.Number(
 		"SELECT count(*) FROM orders WHERE id='done' AND state='Processed' AND workflow='order' AND " +
-			"hash='hash' AND index_at>0"); n != 1 || err != nil {
-		t.Errorf("%d rows say how it ended (%v)", n, err)
-	}
-	if err := s.Commit(t.Context(), []port.Write{creation("done")})[0]; !errors.Is(err, port.ErrExists) {
-		t.Errorf("it is created again: %v, want %v", err, port.ErrExists)
-	}
+			"hash='hash' AND index_at>0")
+	require.EqualValues(t, 1, n)
+	require.NoError(t, err)
+	require.ErrorIs(t, s.Commit(t.Context(), []port.Write{creation("done")})[0], port.ErrExists)
 	for key, want := range map[string]int64{
 		"done/0/pay": 0, "don/0/pay": 1, "done-2/0/pay": 1,
 		"later/0/pay": 1,
 	} {
-		if e, err := s.Entry(t.Context(), key); err != nil || e.Version != want {
-			t.Errorf("ledger entry %s has version %d (%v), want %d", key, e.Version, err, want)
-		}
+		e, err := s.Entry(t.Context(), key)
+		require.NoError(t, err, key)
+		require.Equal(t, want, e.Version, key)
 	}
 	c.Advance(10 * 24 * time.Hour)
-	if tasks, _ := expireAll(t, s); fmt.Sprint(tasks) != "[later]" {
-		t.Errorf("expired %v, want the other one", tasks)
-	}
+	tasks, _ = expireAll(t, s)
+	require.Equal(t, "[later]", fmt.Sprint(tasks))
 }
 
 // TestManyTasksExpireInSteps, and none without Keep.
@@ -201,27 +182,21 @@ func TestManyTasksExpireInSteps(t *testing.T) {
 			Workflow: "order", Created: created, Document: []byte("{}"),
 		}})
 	}
-	if err := errors.Join(s.Commit(t.Context(), writes)...); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(s.Commit(t.Context(), writes)...))
 	c.Advance(20 * 365 * 24 * time.Hour)
-	if tasks, _ := expireAll(t, s); len(tasks) != 0 {
-		t.Fatalf("%d tasks expired that are kept for ever", len(tasks))
-	}
+	tasks, _ := expireAll(t, s)
+	require.Empty(t, tasks)
 	closed(t, s)
 	s = open(t, folder, sqlite.Options{Clock: c, Keep: sqlite.MinKeep})
 	defer closed(t, s)
-	if tasks, _ := expireAll(t, s); len(tasks) != 500 {
-		t.Errorf("%d tasks expired, want 500", len(tasks))
-	}
+	tasks, _ = expireAll(t, s)
+	require.Len(t, tasks, 500)
 }
 
 // TestTasksAreKeptForAWhile: requests of an expired task must not be in any queue any more.
 func TestTasksAreKeptForAWhile(t *testing.T) {
 	_, err := sqlite.Open(t.Context(), t.TempDir(), sqlite.Options{Keep: sqlite.MinKeep - time.Hour})
-	if err == nil || !strings.Contains(err.Error(), "432h") {
-		t.Errorf("error is %v, want one with the shortest time", err)
-	}
+	require.ErrorContains(t, err, "432h")
 }
 
 // P52: of an erased order the ledger keeps how its calls ended, and neither what they returned nor why they
@@ -231,16 +206,13 @@ func TestEraseReachesTheLedger(t *testing.T) {
 	defer closed(t, s)
 	must(t, s.Commit(t.Context(), []port.Write{creation("a"), creation("a-2")}))
 	for _, key := range []string{"a/0/pay", "a-2/0/pay"} {
-		if err := s.Move(t.Context(), port.LedgerEntry{
+		err := s.Move(t.Context(), port.LedgerEntry{
 			Key: key, State: "done", Code: "paid", Message: "anna",
 			Output: []byte(`"anna"`),
-		}); err != nil {
-			t.Fatal(err)
-		}
+		})
+		require.NoError(t, err)
 	}
-	if err := s.Erase(t.Context(), "a", "hash"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Erase(t.Context(), "a", "hash"))
 	for key, kept := range map[string]bool{"a/0/pay": false, "a-2/0/pay": true} {
 		e, err := s.Entry(t.Context(), key)
 		if err != nil || e.State != "done" || e.Code != "paid" || e.Version != 1 ||

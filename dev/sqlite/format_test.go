@@ -4,20 +4,19 @@ import (
 	"database/sql"
 	"path/filepath"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // run executes a script on the file of a folder, as another program would.
 func run(t *testing.T, folder, script string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", filepath.Join(folder, "stepkeeper.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer db.Close()
 	db.SetMaxOpenConns(1)
-	if _, err := db.Exec(script); err != nil {
-		t.Fatal(err)
-	}
+	_, err = db.Exec(script)
+	require.NoError(t, err)
 }
 
 // The file of an older version is named as such, and stays as it is.

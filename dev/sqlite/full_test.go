@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/dev/sqlite"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -17,12 +19,8 @@ func TestFullDisk(t *testing.T) {
 	folder := t.TempDir()
 	s := open(t, folder, sqlite.Options{})
 	pages, err := s.Pages()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.LimitPages(pages + 40); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, s.LimitPages(pages+40))
 	acknowledged := map[string]bool{}
 	refused := ""
 	for i := 0; refused == ""; i++ {
@@ -37,24 +35,19 @@ func TestFullDisk(t *testing.T) {
 			t.Fatalf("on a full disk: %v, want %v", err, port.ErrUnavailable)
 		}
 	}
-	if err := s.PutDefinition(t.Context(), core.DefinitionHash(make([]byte, 100_000)),
-		make([]byte, 100_000)); !errors.Is(err, port.ErrUnavailable) {
-		t.Errorf("a definition on a full disk: %v, want %v", err, port.ErrUnavailable)
-	}
+	err = s.PutDefinition(t.Context(), core.DefinitionHash(make([]byte, 100_000)),
+		make([]byte, 100_000))
+	require.ErrorIs(t, err, port.ErrUnavailable, "a definition on a full disk")
 	small := replacement("task-0", 1) // this one needs no room, and finds its place
 	large := creation("large")
 	large.Record.Document = make([]byte, port.MaxDocument)
 	together := make(chan error)
 	go func() { together <- s.Commit(t.Context(), []port.Write{large})[0] }()
 	must(t, s.Commit(t.Context(), []port.Write{small}))
-	if err := <-together; !errors.Is(err, port.ErrUnavailable) {
-		t.Errorf("a large task: %v, want %v", err, port.ErrUnavailable)
-	}
+	require.ErrorIs(t, <-together, port.ErrUnavailable, "a large task")
 	stored(t, s, acknowledged, refused, "large")
 
-	if err := s.LimitPages(1 << 30); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.LimitPages(1<<30))
 	must(t, s.Commit(t.Context(), []port.Write{creation(refused), large}))
 	acknowledged[refused] = true
 	acknowledged["large"] = true
@@ -67,23 +60,19 @@ func TestFullDisk(t *testing.T) {
 // stored checks that all those tasks are there, and the others are not.
 func stored(t *testing.T, s *sqlite.Store, there map[string]bool, others ...string) {
 	t.Helper()
-	if len(there) == 0 {
-		t.Fatal("nothing was acknowledged")
-	}
+	require.NotEmpty(t, there)
 	for id := range there {
-		if r, errs := s.Load(t.Context(), []string{id}); errs[0] != nil || r[0] == nil {
-			t.Errorf("task %q was acknowledged and is not there (%v)", id, errs)
-		}
-		if _, err := s.Content(t.Context(), id, "hash"); err != nil {
-			t.Errorf("order %q: %v", id, err)
-		}
+		r, errs := s.Load(t.Context(), []string{id})
+		require.NoError(t, errs[0], id)
+		require.NotNil(t, r[0], id)
+		_, err := s.Content(t.Context(), id, "hash")
+		require.NoError(t, err, id)
 	}
 	for _, id := range others {
-		if r, errs := s.Load(t.Context(), []string{id}); errs[0] != nil || r[0] != nil {
-			t.Errorf("task %q was refused and is there (%v)", id, errs)
-		}
-		if _, err := s.Content(t.Context(), id, "hash"); !errors.Is(err, port.ErrNotFound) {
-			t.Errorf("order %q: %v, want %v", id, err, port.ErrNotFound)
-		}
+		r, errs := s.Load(t.Context(), []string{id})
+		require.NoError(t, errs[0], id)
+		require.Nil(t, r[0], id)
+		_, err := s.Content(t.Context(), id, "hash")
+		require.ErrorIs(t, err, port.ErrNotFound, id)
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/dev/sqlite"
 )
 
@@ -35,9 +37,7 @@ func smallDisk(t *testing.T, bytes int) (folder string) {
 func fill(t *testing.T, disk string, pages int) (ballast string) {
 	t.Helper()
 	var s syscall.Statfs_t
-	if err := syscall.Statfs(disk, &s); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, syscall.Statfs(disk, &s))
 	free := int(min(s.Bfree, math.MaxInt32)) - pages //nolint:gosec // bounded
 	ballast = filepath.Join(disk, "ballast")
 	write(t, ballast, make([]byte, max(free, 0)*4096))
@@ -65,29 +65,21 @@ func TestStopOnAFullDisk(t *testing.T) {
 				t.Fatal(err)
 			}
 			s, err := sqlite.Open(t.Context(), folder, sqlite.Options{})
-			if err != nil {
-				t.Fatalf("with room for %d pages, stopped by %v, then with space again: %v", pages, stop, err)
-			}
+			require.NoError(t, err, "%+v", pages)
 			verdict, err := s.Integrity()
-			if err != nil || verdict != "ok" {
-				t.Errorf("the file is damaged: %s (%v)", verdict, err)
-			}
+			require.NoError(t, err)
+			require.Equal(t, "ok", verdict)
 			for id, version := range acknowledged {
 				r, errs := s.Load(t.Context(), []string{id})
-				if errs[0] != nil || r[0] == nil || r[0].Version < min(version, 3) {
-					t.Fatalf(
-						"with room for %d pages, stopped by %v: version %d of %q was acknowledged, stored "+
-							"is %+v (%v)",
-						pages, stop, version, id, r, errs)
-				}
+				require.NoError(t, errs[0], "%+v", pages)
+				require.NotNil(t, r[0], "%+v", pages)
+				require.GreaterOrEqual(t, r[0].Version, min(version, 3), "%+v", pages)
 			}
 			closed(t, s)
 		}
 	}
 	t.Logf("%d tasks, ends of processes: %v", len(acknowledged), outcomes)
-	if outcomes["full"] == 0 {
-		t.Error("no process met a full disk while it was writing")
-	}
+	require.NotZero(t, outcomes["full"])
 }
 
 // writeUntilFull runs a process that writes, and ends it by the signal once the disk is full. The result says
@@ -99,12 +91,8 @@ func writeUntilFull(t *testing.T, folder string, stop syscall.Signal,
 	child := exec.Command(os.Args[0])
 	child.Env = append(os.Environ(), crashFolder+"="+folder)
 	out, err := child.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := child.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, child.Start())
 	outcome = "not started"
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		line := lines.Text()
@@ -118,9 +106,8 @@ func writeUntilFull(t *testing.T, folder string, stop syscall.Signal,
 		outcome = "full"
 		var id string
 		var version int64
-		if _, err := fmt.Sscanf(line, "%s %d", &id, &version); err != nil {
-			t.Errorf("the process says %q", line)
-		}
+		_, err := fmt.Sscanf(line, "%s %d", &id, &version)
+		require.NoError(t, err)
 		acknowledged[id] = max(acknowledged[id], version)
 	}
 	_ = child.Wait() // a store cannot be closed well on a full disk

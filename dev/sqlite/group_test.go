@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/dev/sqlite"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
@@ -38,13 +40,12 @@ func TestGroupAnswersEachItsOwn(t *testing.T) {
 	errs := inOneGroup(t, s, creation("a"), replacement("a", 1), replacement("a", 1), creation("a"),
 		replacement("b", 1), replacement("a", 2))
 	for i, want := range []error{nil, nil, port.ErrConflict, port.ErrExists, port.ErrNotFound, nil} {
-		if !errors.Is(errs[i], want) {
-			t.Errorf("commit %d: %v, want %v", i, errs[i], want)
-		}
+		require.ErrorIs(t, errs[i], want, "%+v", i)
 	}
-	if r, errs := s.Load(t.Context(), []string{"a"}); errs[0] != nil || r[0] == nil || r[0].Version != 3 {
-		t.Errorf("the task is %+v, %v", r, errs)
-	}
+	r, errs := s.Load(t.Context(), []string{"a"})
+	require.NoError(t, errs[0])
+	require.NotNil(t, r[0], "the task is %+v, %v", r, errs)
+	require.EqualValues(t, 3, r[0].Version)
 }
 
 // TestGroupThatFailsAffectsNoOther: the disk is too full for one of a group.
@@ -53,24 +54,19 @@ func TestGroupThatFailsAffectsNoOther(t *testing.T) {
 	defer closed(t, s)
 	must(t, s.Commit(t.Context(), []port.Write{creation("a")}))
 	pages, err := s.Pages()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.LimitPages(pages + 10); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, s.LimitPages(pages+10))
 	large := replacement("a", 2)
 	large.Record.Document = make([]byte, port.MaxDocument)
 	errs := inOneGroup(t, s, replacement("a", 1), large, creation("b"), replacement("a", 2))
 	for i, want := range []error{nil, port.ErrUnavailable, nil, nil} {
-		if !errors.Is(errs[i], want) {
-			t.Errorf("commit %d: %v, want %v", i, errs[i], want)
-		}
+		require.ErrorIs(t, errs[i], want, "%+v", i)
 	}
-	if r, errs := s.Load(t.Context(), []string{"a", "b"}); errors.Join(errs...) != nil || r[0] == nil ||
-		r[0].Version != 3 || r[1] == nil {
-		t.Errorf("the tasks are %+v, %v", r, errs)
-	}
+	r, errs := s.Load(t.Context(), []string{"a", "b"})
+	require.NoError(t, errors.Join(errs...))
+	require.NotNil(t, r[0], "the tasks are %+v, %v", r, errs)
+	require.EqualValues(t, 3, r[0].Version)
+	require.NotNil(t, r[1], "the tasks are %+v, %v", r, errs)
 }
 
 // TestForgottenInTheSameGroup: what one operation of a group removes, the next does not see.
@@ -90,15 +86,11 @@ func TestForgottenInTheSameGroup(t *testing.T) {
 		runtime.Gosched()
 	}
 	release()
-	if err := <-forgotten; err != nil {
-		t.Error(err)
-	}
-	if err := <-replaced; !errors.Is(err, port.ErrNotFound) {
-		t.Errorf("replace: %v, want %v", err, port.ErrNotFound)
-	}
-	if r, errs := s.Load(t.Context(), []string{"a"}); errs[0] != nil || r[0] != nil {
-		t.Errorf("the task is %+v, %v", r, errs)
-	}
+	require.NoError(t, <-forgotten)
+	require.ErrorIs(t, <-replaced, port.ErrNotFound, "replace")
+	r, errs := s.Load(t.Context(), []string{"a"})
+	require.NoError(t, errs[0])
+	require.Nil(t, r[0])
 }
 
 // TestNoQueryReadsFinishedTasks: with a million of them stored, a scan or a sort would show.
@@ -123,16 +115,12 @@ func TestNoQueryReadsFinishedTasks(t *testing.T) {
 	} {
 		q.Limit = 10
 		text, args, err := s.Listing(q)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		queries["list by "+name] = query{text, args}
 	}
 	for name, q := range queries {
 		plan, err := s.Plan(q.text, q.args...)
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
+		require.NoError(t, err, name)
 		index := "orders_created"
 		switch {
 		case strings.Contains(name, "state"):
@@ -142,9 +130,8 @@ func TestNoQueryReadsFinishedTasks(t *testing.T) {
 		case strings.HasPrefix(name, "due"):
 			index = "orders_due"
 		}
-		if !strings.Contains(plan, index) || strings.Contains(plan, "TEMP B-TREE") {
-			t.Errorf("%s does not go by %s:\n%s%s", name, index, q.text, fmt.Sprint("\n", plan))
-		}
+		require.Contains(t, plan, index, name)
+		require.NotContains(t, plan, "TEMP B-TREE", name)
 	}
 }
 
@@ -153,15 +140,11 @@ func TestNoQueryReadsFinishedTasks(t *testing.T) {
 func TestAnOperationThatFailsLeavesNothing(t *testing.T) {
 	s := open(t, t.TempDir(), sqlite.Options{})
 	defer closed(t, s)
-	if err := s.Script(
-		"INSERT INTO definitions VALUES('half', x''); INSERT INTO nowhere VALUES(1)"); !errors.Is(err,
-		port.ErrUnavailable) {
-		t.Fatalf("error is %v, want %v", err, port.ErrUnavailable)
-	}
+	require.ErrorIs(t, s.Script("INSERT INTO definitions VALUES('half', x''); INSERT INTO nowhere VALUES(1)"),
+		port.ErrUnavailable)
 	must(t, s.Commit(t.Context(), []port.Write{creation("a")}))
-	if _, err := s.Definition(t.Context(), "half"); !errors.Is(err, port.ErrNotFound) {
-		t.Errorf("half of an operation: %v, want %v", err, port.ErrNotFound)
-	}
+	_, err := s.Definition(t.Context(), "half")
+	require.ErrorIs(t, err, port.ErrNotFound, "half of an operation")
 }
 
 // TestListByStateAndWorkflowGoesByTheRarer, and answers the same by either.
@@ -188,16 +171,14 @@ func TestListByStateAndWorkflowGoesByTheRarer(t *testing.T) {
 		{"Processing", "order", "orders_workflow", 16},
 	} {
 		q := port.Query{State: c.state, Workflow: c.workflow, Limit: 100}
-		if page, err := s.List(t.Context(), q); err != nil || len(page.Records) != c.found {
-			t.Errorf("%s of %s: %d tasks (%v), want %d", c.state, c.workflow, len(page.Records), err, c.found)
-		}
+		page, err := s.List(t.Context(), q)
+		require.NoError(t, err, c.state)
+		require.Len(t, page.Records, c.found, c.state)
 		text, args, err := s.Listing(q)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if plan, err := s.Plan(text, args...); err != nil || !strings.Contains(plan, c.index) {
-			t.Errorf("%s of %s goes by\n%s(%v), want %s", c.state, c.workflow, plan, err, c.index)
-		}
+		require.NoError(t, err)
+		plan, err := s.Plan(text, args...)
+		require.NoError(t, err, c.state)
+		require.Contains(t, plan, c.index, c.state)
 	}
 }
 
@@ -228,20 +209,17 @@ func TestOperationsThatPanic(t *testing.T) {
 		for range 2 {
 			if err := <-answered; err != nil {
 				failed++
-				if later || !errors.Is(err, port.ErrUnavailable) ||
-					!strings.Contains(err.Error(), "a write panicked") {
-					t.Errorf("later %v: %v", later, err)
-				}
+				require.False(t, later)
+				require.ErrorIs(t, err, port.ErrUnavailable, "%+v", later)
+				require.ErrorContains(t, err, "a write panicked", "%+v", later)
 			}
 		}
-		if wanted := map[bool]int{false: 1, true: 0}[later]; failed != wanted || port.Panics() == before {
-			t.Errorf("later %v: %d failed, want %d; %d panics were counted", later, failed, wanted,
-				port.Panics()-before)
-		}
-		if r, errs := s.Load(t.Context(), []string{"a"}); errs[0] != nil || r[0] == nil ||
-			r[0].Version != version+1 {
-			t.Errorf("later %v: the task is %+v, %v", later, r, errs)
-		}
+		require.Equal(t, map[bool]int{false: 1, true: 0}[later], failed, "%+v", later)
+		require.NotEqual(t, before, port.Panics(), "%+v", later)
+		r, errs := s.Load(t.Context(), []string{"a"})
+		require.NoError(t, errs[0], "%+v", later)
+		require.NotNil(t, r[0], "%+v", later)
+		require.Equal(t, version+1, r[0].Version, "%+v", later)
 	}
 	must(t, s.Commit(t.Context(), []port.Write{replacement("a", 3)}))
 }

@@ -43,17 +43,13 @@ func replacement(id string, expected int64) port.Write {
 func must(t *testing.T, errs []error) {
 	t.Helper()
 	for i, err := range errs {
-		if err != nil {
-			t.Fatalf("entry %d: %v", i, err)
-		}
+		require.NoError(t, err, "%+v", i)
 	}
 }
 
 func closed(t *testing.T, s *sqlite.Store) {
 	t.Helper()
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Close())
 }
 
 func TestReopenedStoreHoldsEverything(t *testing.T) {
@@ -62,43 +58,34 @@ func TestReopenedStoreHoldsEverything(t *testing.T) {
 	s := open(t, folder, queues)
 	must(t, s.Commit(t.Context(), []port.Write{creation("a"), creation("b")}))
 	must(t, s.Commit(t.Context(), []port.Write{replacement("a", 1)}))
-	if err := s.PutDefinition(t.Context(), core.DefinitionHash([]byte("{}")), []byte("{}")); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Move(t.Context(), port.LedgerEntry{Key: "k", State: "started"}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.PutDefinition(t.Context(), core.DefinitionHash([]byte("{}")), []byte("{}")))
+	require.NoError(t, s.Move(t.Context(), port.LedgerEntry{Key: "k", State: "started"}))
 	q, err := s.Queues().Queue("status")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	must(t, q.Send(t.Context(), []port.Message{{Body: []byte("reported")}}))
 	closed(t, s)
 
 	s = open(t, folder, queues)
 	defer closed(t, s)
 	records, errs := s.Load(t.Context(), []string{"a", "b"})
-	if err := errors.Join(errs...); err != nil || records[0] == nil || records[0].Version != 2 ||
-		records[1] == nil || records[1].Version != 1 {
-		t.Errorf("tasks are %+v, %v", records, errs)
-	}
-	if _, err := s.Content(t.Context(), "b", "hash"); err != nil {
-		t.Error(err)
-	}
-	if _, err := s.Definition(t.Context(), core.DefinitionHash([]byte("{}"))); err != nil {
-		t.Error(err)
-	}
-	if e, err := s.Entry(t.Context(), "k"); err != nil || e.Version != 1 {
-		t.Errorf("entry is %+v, %v", e, err)
-	}
+	require.NoError(t, errors.Join(errs...))
+	require.NotNil(t, records[0], "tasks are %+v, %v", records, errs)
+	require.EqualValues(t, 2, records[0].Version)
+	require.NotNil(t, records[1], "tasks are %+v, %v", records, errs)
+	require.EqualValues(t, 1, records[1].Version)
+	_, err = s.Content(t.Context(), "b", "hash")
+	require.NoError(t, err)
+	_, err = s.Definition(t.Context(), core.DefinitionHash([]byte("{}")))
+	require.NoError(t, err)
+	e, err := s.Entry(t.Context(), "k")
+	require.NoError(t, err)
+	require.EqualValues(t, 1, e.Version)
 	q, err = s.Queues().Queue("status")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, err := q.Receive(t.Context(), 10, 0, time.Minute); err != nil || len(got) != 1 ||
-		string(got[0].Body) != "reported" {
-		t.Errorf("received %+v, %v", got, err)
-	}
+	require.NoError(t, err)
+	got, err := q.Receive(t.Context(), 10, 0, time.Minute)
+	require.NoError(t, err)
+	require.Len(t, got, 1)
+	require.Equal(t, "reported", string(got[0].Body))
 	must(t, s.Commit(t.Context(), []port.Write{replacement("a", 2)}))
 }
 
@@ -106,9 +93,9 @@ func TestSecondStoreOnAFolderIsRefused(t *testing.T) {
 	folder := t.TempDir()
 	s := open(t, folder, sqlite.Options{})
 	second, err := sqlite.Open(t.Context(), folder, sqlite.Options{})
-	if !errors.Is(err, sqlite.ErrLocked) || second != nil || !strings.Contains(err.Error(), folder) {
-		t.Errorf("error is %v, want %v naming the folder", err, sqlite.ErrLocked)
-	}
+	require.ErrorIs(t, err, sqlite.ErrLocked)
+	require.Nil(t, second)
+	require.ErrorContains(t, err, folder)
 	must(t, s.Commit(t.Context(), []port.Write{creation("a")}))
 	closed(t, s)
 	closed(t, open(t, folder, sqlite.Options{}))
@@ -116,14 +103,11 @@ func TestSecondStoreOnAFolderIsRefused(t *testing.T) {
 
 func TestOpenSaysWhatIsWrong(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, []byte("x"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte("x"), 0o600))
 	broken := t.TempDir()
-	if err := os.WriteFile(filepath.Join(broken, "stepkeeper.db"),
-		[]byte(strings.Repeat("not a database ", 1000)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	err := os.WriteFile(filepath.Join(broken, "stepkeeper.db"),
+		[]byte(strings.Repeat("not a database ", 1000)), 0o600)
+	require.NoError(t, err)
 	for name, c := range map[string]struct {
 		folder  string
 		options sqlite.Options
@@ -164,23 +148,16 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 
 // Without a write-ahead log the store does not open, because its readers would wait for its writer.
 func TestPlaceWithoutAWriteAheadLogIsRefused(t *testing.T) {
-	if err := sqlite.UseLog(); err == nil ||
-		!strings.Contains(err.Error(), "choose a folder on a local disk") {
-		t.Error(err)
-	}
+	require.ErrorContains(t, sqlite.UseLog(), "choose a folder on a local disk")
 }
 
 func TestNewerFileIsRefused(t *testing.T) {
 	folder := t.TempDir()
 	s := open(t, folder, sqlite.Options{})
-	if err := s.Script("PRAGMA user_version=99"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Script("PRAGMA user_version=99"))
 	closed(t, s)
-	if _, err := sqlite.Open(t.Context(), folder, sqlite.Options{}); err == nil ||
-		!strings.Contains(err.Error(), "newer program") {
-		t.Errorf("error is %v", err)
-	}
+	_, err := sqlite.Open(t.Context(), folder, sqlite.Options{})
+	require.ErrorContains(t, err, "newer program")
 }
 
 func TestClosedStoreRefuses(t *testing.T) {
@@ -195,9 +172,7 @@ func TestClosedStoreRefuses(t *testing.T) {
 			t.Errorf("error is %v, want success or %v", err, port.ErrUnavailable)
 		}
 	}
-	if err := s.Commit(t.Context(), []port.Write{creation("late")})[0]; !errors.Is(err, port.ErrUnavailable) {
-		t.Errorf("error is %v, want %v", err, port.ErrUnavailable)
-	}
+	require.ErrorIs(t, s.Commit(t.Context(), []port.Write{creation("late")})[0], port.ErrUnavailable)
 }
 
 // A read of a closed store says that the store is closed: its file is not damaged.
@@ -228,9 +203,8 @@ func TestNothingRunsOnAfterClose(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	s := open(t, t.TempDir(), sqlite.Options{})
 	must(t, s.Commit(t.Context(), []port.Write{creation("a")}))
-	if _, err := s.List(t.Context(), port.Query{Limit: 1}); err != nil {
-		t.Fatal(err)
-	}
+	_, err := s.List(t.Context(), port.Query{Limit: 1})
+	require.NoError(t, err)
 	closed(t, s)
 	goleak.VerifyNone(t, before)
 }
@@ -244,9 +218,9 @@ func TestWriterWaitsForTheDisk(t *testing.T) {
 		"synchronous": 2, "wal_autocheckpoint": 2000,
 		"cache_size": -2048,
 	} {
-		if got, err := s.Setting(name); err != nil || got != want {
-			t.Errorf("%s is %d (%v), want %d", name, got, err, want)
-		}
+		got, err := s.Setting(name)
+		require.NoError(t, err, name)
+		require.Equal(t, want, got, name)
 	}
 }
 
@@ -256,19 +230,14 @@ func TestLockHoldsWithoutFiles(t *testing.T) {
 	s := open(t, folder, sqlite.Options{})
 	defer closed(t, s)
 	entries, err := os.ReadDir(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, e := range entries {
 		if !strings.HasPrefix(e.Name(), "stepkeeper.db") {
-			if err := os.Remove(filepath.Join(folder, e.Name())); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.Remove(filepath.Join(folder, e.Name())))
 		}
 	}
-	if _, err := sqlite.Open(t.Context(), folder, sqlite.Options{}); !errors.Is(err, sqlite.ErrLocked) {
-		t.Errorf("error is %v, want %v", err, sqlite.ErrLocked)
-	}
+	_, err = sqlite.Open(t.Context(), folder, sqlite.Options{})
+	require.ErrorIs(t, err, sqlite.ErrLocked)
 }
 
 // TestOthersMayNotRead what is in the folder, also where an older program let them.
@@ -280,19 +249,18 @@ func TestOthersMayNotRead(t *testing.T) {
 		defer closed(t, s)
 		must(t, s.Commit(t.Context(), []port.Write{creation(fmt.Sprint(time.Now().UnixNano()))}))
 		entries, err := os.ReadDir(folder)
-		if err != nil || len(entries) < 4 {
-			t.Fatalf("%v, %v", entries, err)
-		}
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, len(entries), 4)
 		for _, e := range entries {
-			if info, err := e.Info(); err != nil || info.Mode().Perm() != 0o600 {
-				t.Errorf("%s has mode %v (%v), want 0600", e.Name(), info.Mode(), err)
-			}
+			info, err := e.Info()
+			require.NoError(t, err)
+			require.EqualValues(t, 0o600, info.Mode().Perm())
 		}
 	}
 	private()
-	if info, err := os.Stat(folder); err != nil || info.Mode().Perm() != 0o700 {
-		t.Errorf("the folder has mode %v (%v), want 0700", info.Mode(), err)
-	}
+	info, err := os.Stat(folder)
+	require.NoError(t, err)
+	require.EqualValues(t, 0o700, info.Mode().Perm())
 	for _, name := range []string{"stepkeeper.db", "stepkeeper.db-wal", "stepkeeper.commits"} {
 		file := filepath.Join(folder, name)
 		if _, err := os.Stat(file); err != nil {

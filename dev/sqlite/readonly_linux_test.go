@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/dev/sqlite"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
@@ -74,8 +76,6 @@ func readable(t *testing.T, folders ...string) {
 
 func chmod(t *testing.T, name string, mode os.FileMode) {
 	t.Helper()
-	if err := os.Chmod(name, mode); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Chmod(name, mode))
 	t.Cleanup(func() { _ = os.Chmod(name, 0o700) })
 }

@@ -3,10 +3,11 @@ package sqlite_test
 import (
 	"os"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/dev/sqlite"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -16,9 +17,7 @@ import (
 // Every later program reads a file of schema 2, which testdata/schema2.sql makes. It is never recorded again.
 func TestFileOfSchema2IsRead(t *testing.T) {
 	script, err := os.ReadFile("testdata/schema2.sql")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ctx := t.Context()
 	folder := t.TempDir()
 	run(t, folder, string(script))
@@ -27,58 +26,49 @@ func TestFileOfSchema2IsRead(t *testing.T) {
 	const running, ended = "order-000123", "0198c3f2-5f0a-7c4e-9d1b-3a5e7f901234"
 	for id, file := range map[string]string{running: "usual", ended: "goes-well-end"} {
 		recorded, err := os.ReadFile(filepath.Join("../../shared/state/testdata/schema2", file+".json"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		document := strings.TrimSpace(string(recorded))
 		want, err := state.DecodeTask([]byte(document))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		records, errs := s.Load(ctx, []string{id})
-		if errs[0] != nil || records[0] == nil {
-			t.Fatalf("%s: %v", id, errs[0])
-		}
+		require.NoError(t, errs[0], id)
+		require.NotNil(t, records[0], id)
 		r := records[0]
-		if string(r.Document) != document || r.Version != want.Version ||
-			r.State != string(want.ProcessState) || r.Workflow != "order" || !r.Created.Equal(created) ||
-			(r.Bucket == port.DueBucket) != (id == running) {
-			t.Errorf("%s: %+v", id, r)
-		}
+		require.Equal(t, document, string(r.Document), id)
+		require.Equal(t, want.Version, r.Version, id)
+		require.Equal(t, string(want.ProcessState), r.State, id)
+		require.Equal(t, "order", r.Workflow, id)
+		require.True(t, r.Created.Equal(created), id)
+		require.Equal(t, id == running, r.Bucket == port.DueBucket, id)
 	}
 	due, err := s.Due(ctx, port.DueBucket, port.ShardOf(running, s.Shards()), created.Add(time.Hour), nil, 9)
-	if err != nil || len(due) != 1 || due[0].ID != running || !due[0].At.Equal(created.Add(40*time.Second)) {
-		t.Errorf("due: %v, %v", due, err)
-	}
-	if b, err := s.Content(ctx, running, "fedcba9876543210fedcba9876543210"); string(b) != `{"n":1.50}` {
-		t.Errorf("content: %s, %v", b, err)
-	}
-	if is, err := s.Ended(ctx, "expired"); err != nil || !is {
-		t.Errorf("tombstone: %v, %v", is, err)
-	}
-	if b, err := s.Definition(ctx, "67d6291b301412df4a6ca7808aeafac9"); string(b) != `{"schema":1}` {
-		t.Errorf("definition: %s, %v", b, err)
-	}
+	require.NoError(t, err)
+	require.Len(t, due, 1)
+	require.Equal(t, running, due[0].ID)
+	require.True(t, due[0].At.Equal(created.Add(40*time.Second)), "due: %v, %v", due, err)
+	b, _ := s.Content(ctx, running, "fedcba9876543210fedcba9876543210")
+	require.Equal(t, `{"n":1.50}`, string(b), "content")
+	is, err := s.Ended(ctx, "expired")
+	require.NoError(t, err)
+	require.True(t, is, "tombstone: %v, %v", is, err)
+	b, _ = s.Definition(ctx, "67d6291b301412df4a6ca7808aeafac9")
+	require.Equal(t, `{"schema":1}`, string(b), "definition")
 	want := port.LedgerEntry{
 		Key: running + "/0/charge", State: "failed", Attempt: 2, Command: 1,
 		Output: []byte(`{"a":1}`), Code: "refused", Message: "no", Version: 1,
 	}
-	if e, err := s.Entry(ctx, want.Key); err != nil || !reflect.DeepEqual(e, want) {
-		t.Errorf("ledger: %+v, %v", e, err)
-	}
+	e, err := s.Entry(ctx, want.Key)
+	require.NoError(t, err)
+	require.Equal(t, want, e)
 	q, err := s.Queues().Queue("intake")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, err := q.Receive(ctx, 1, 0, time.Minute); err != nil || len(got) != 1 ||
-		string(got[0].Body) != "hello" {
-		t.Errorf("messages: %v, %v", got, err)
-	}
+	require.NoError(t, err)
+	got, err := q.Receive(ctx, 1, 0, time.Minute)
+	require.NoError(t, err)
+	require.Len(t, got, 1)
+	require.Equal(t, "hello", string(got[0].Body))
 	again := creation(running) // the program also writes into the file
 	again.Record.Version = 7
 	again.Expected = 6
 	again.Content = nil
-	if err := s.Commit(ctx, []port.Write{again})[0]; err != nil {
-		t.Error(err)
-	}
+	require.NoError(t, s.Commit(ctx, []port.Write{again})[0])
 }

@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/dev/sqlite"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
@@ -14,9 +16,7 @@ import (
 func open(t testing.TB, folder string, options sqlite.Options) *sqlite.Store {
 	t.Helper()
 	s, err := sqlite.Open(t.Context(), folder, options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return s
 }
 
@@ -38,11 +38,7 @@ func TestDocumentsAreNotKeptInMemory(t *testing.T) {
 			writes[j] = creation(fmt.Sprintf("task-%d-%d", i, j))
 			writes[j].Record.Document = bytes.Repeat([]byte("x"), size)
 		}
-		if err := errors.Join(s.Commit(t.Context(), writes)...); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, errors.Join(s.Commit(t.Context(), writes)...))
 	}
-	if more := held() - before; more > 4*budget {
-		t.Errorf("it holds %d bytes more for 200 tasks of %d, the most is %d", more, size, 4*budget)
-	}
+	require.LessOrEqual(t, held()-before, 4*budget)
 }

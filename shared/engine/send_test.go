@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/engine"
@@ -30,27 +32,21 @@ func TestFairQueues(t *testing.T) {
 		clock := memory.NewClock(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
 		queues, err := memory.NewQueues(clock,
 			[]memory.QueueConfig{{Name: "requests-payment"}, {Name: port.Control}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		e := engine.Engine{Config: engine.Config{Parts: engine.Parts{
 			Queues: queues, Clock: clock,
 			Logger: slog.New(slog.DiscardHandler), FairQueues: c.fair,
 		}}}
-		if err := e.Send(context.Background(), core.SendRequest{Agent: "payment", OrderID: c.order},
-			core.SendWake{OrderID: c.order}); err != nil {
-			t.Fatal(err)
-		}
+		err = e.Send(context.Background(), core.SendRequest{Agent: "payment", OrderID: c.order},
+			core.SendWake{OrderID: c.order})
+		require.NoError(t, err)
 		for name, want := range map[string]string{"requests-payment": c.want, port.Control: c.wake} {
 			q, err := queues.Queue(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if ds, err := q.Receive(context.Background(), 1, 0, time.Minute); err != nil || len(ds) != 1 ||
-				ds[0].Group != want {
-				t.Errorf("order %s, fair %t, queue %s: %+v %v; want the group %q", c.order, c.fair, name, ds,
-					err, want)
-			}
+			require.NoError(t, err)
+			ds, err := q.Receive(context.Background(), 1, 0, time.Minute)
+			require.NoError(t, err, c.order)
+			require.Len(t, ds, 1, c.order)
+			require.Equal(t, want, ds[0].Group, c.order)
 		}
 	}
 }
@@ -60,28 +56,23 @@ func TestWakesOfTheLongestDelay(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	clock := memory.NewClock(now)
 	queues, err := memory.NewQueues(clock, []memory.QueueConfig{{Name: port.Control}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	e := engine.Engine{Config: engine.Config{Parts: engine.Parts{
 		Queues: queues, Clock: clock,
 		Logger: slog.New(slog.DiscardHandler), WakeSlack: time.Second,
 	}}}
 	longest := core.TimeOf(now.Add(port.MaxDelay - time.Second))
-	if err := e.Send(context.Background(), core.SendWake{OrderID: "o-1", WakeAt: longest},
-		core.SendWake{OrderID: "o-2", WakeAt: longest + 1}); err != nil {
-		t.Fatal(err)
-	}
-	if at, hidden := queues.Next(); !hidden || !at.Equal(now.Add(port.MaxDelay)) {
-		t.Errorf("the first Wake comes at %s, %t", at, hidden)
-	}
+	err = e.Send(context.Background(), core.SendWake{OrderID: "o-1", WakeAt: longest},
+		core.SendWake{OrderID: "o-2", WakeAt: longest + 1})
+	require.NoError(t, err)
+	at, hidden := queues.Next()
+	require.True(t, hidden, "the first Wake comes at %s, %t", at)
+	require.True(t, at.Equal(now.Add(port.MaxDelay)), "the first Wake comes at %s, %t", at, hidden)
 	q, err := queues.Queue(port.Control)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d, err := q.Depth(context.Background()); err != nil || d.Delayed != 1 {
-		t.Errorf("%+v, %v; want one Wake", d, err)
-	}
+	require.NoError(t, err)
+	d, err := q.Depth(context.Background())
+	require.NoError(t, err)
+	require.Equal(t, 1, d.Delayed)
 }
 
 // A line of the log names the task of an event, and the run, step and attempt where it has them.
@@ -100,8 +91,6 @@ func TestLogLinesNameWhatAnEventIsOf(t *testing.T) {
 		{core.Command{Name: core.Resolve, Step: "a"}, step},
 		{core.Settle{}, "[order o-1]"},
 	} {
-		if got := fmt.Sprint(engine.About("o-1", c.ev)); got != c.want {
-			t.Errorf("%T: %s, want %s", c.ev, got, c.want)
-		}
+		require.Equal(t, c.want, fmt.Sprint(engine.About("o-1", c.ev)), "%+v", c.ev)
 	}
 }

@@ -96,8 +96,8 @@ func TestBackoffIsSpread(t *testing.T) {
 			d := port.Delivery{ID: fmt.Sprint(i), Received: received}
 			got := d.Backoff(time.Minute)
 			least *= time.Second
-			require.GreaterOrEqual(t, got, least, received)
-			require.LessOrEqual(t, got, least*3/2, received)
+			require.GreaterOrEqual(t, got, least, "%+v", received)
+			require.LessOrEqual(t, got, least*3/2, "%+v", received)
 			seen[got] = true
 		}
 		d := port.Delivery{ID: fmt.Sprint(i), Received: 100}
@@ -111,7 +111,7 @@ func TestSleepEndsWithItsContext(t *testing.T) {
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
 	for _, d := range []time.Duration{0, time.Hour} {
-		require.ErrorIs(t, port.Sleep(ended, d), context.Canceled, d)
+		require.ErrorIs(t, port.Sleep(ended, d), context.Canceled, "%+v", d)
 	}
 	err := errors.Join(port.Sleep(context.Background(), 0),
 		port.Sleep(context.Background(), time.Millisecond))

@@ -274,11 +274,11 @@ func TestVersionsAndOrders(t *testing.T) {
 	} {
 		s, under := open(10, 0)
 		require.ErrorContains(t, s.Commit(ctx, []state.Change{c})[0],
-			[]string{"versions begin at 1", "versions begin at 1", "needs its bytes"}[i], i)
+			[]string{"versions begin at 1", "versions begin at 1", "needs its bytes"}[i], "%+v", i)
 		records, errs := under.Store.Load(ctx, []string{"o-1"})
-		require.NoError(t, errs[0], i)
-		require.Nil(t, records[0], i)
-		require.Nil(t, s.Cached("o-1"), i)
+		require.NoError(t, errs[0], "%+v", i)
+		require.Nil(t, records[0], "%+v", i)
+		require.Nil(t, s.Cached("o-1"), "%+v", i)
 	}
 }
 

@@ -911,8 +911,8 @@ func TestEffectThatDoesNotFitTakesTheProof(t *testing.T) {
 			want = core.Error // past its point of no return
 		}
 		pay := d.Task.Step("pay")
-		require.True(t, d.Changed, attempt)
-		require.Zero(t, pay.NoEffect, attempt)
-		require.Equal(t, want, d.Task.ProcessState, attempt)
+		require.True(t, d.Changed, "%+v", attempt)
+		require.Zero(t, pay.NoEffect, "%+v", attempt)
+		require.Equal(t, want, d.Task.ProcessState, "%+v", attempt)
 	}
 }

@@ -326,7 +326,7 @@ func TestCacheIsBounded(t *testing.T) {
 				load(t, s, fmt.Sprint("o-", i))
 			}
 		}
-		require.Zero(t, under.loads, c)
+		require.Zero(t, under.loads, "%+v", c)
 		if load(t, s, "o-0"); under.loads != 1 {
 			t.Errorf("%+v: the oldest was kept", c)
 		}

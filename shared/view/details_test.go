@@ -148,7 +148,7 @@ func TestAcceptsLater(t *testing.T) {
 		got := view.Detailed(task, def, nil, at.Std())
 		require.Equal(t, want, got.AcceptsLater)
 		for _, c := range want {
-			require.NotContains(t, got.Accepts, c.Command, c)
+			require.NotContains(t, got.Accepts, c.Command, "%+v", c)
 		}
 	}
 	task.Steps[0].State = core.Compensating // in flight: no time of its own ends that

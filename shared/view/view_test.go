@@ -87,8 +87,8 @@ func TestEnded(t *testing.T) {
 		{core.Error, core.Processing, false}, // an agent may be at work
 	} {
 		x := &protocol.Task{ProcessState: tt.state, Steps: []protocol.Step{{State: tt.step}}}
-		require.Equal(t, tt.ended, view.Ended(x), tt.state)
-		require.Equal(t, tt.ended, view.SummaryOf(x).Ended, tt.state)
+		require.Equal(t, tt.ended, view.Ended(x), "%+v", tt.state)
+		require.Equal(t, tt.ended, view.SummaryOf(x).Ended, "%+v", tt.state)
 	}
 }
 

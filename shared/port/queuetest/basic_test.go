@@ -82,7 +82,7 @@ var sendCases = []testCase{
 	}},
 	{name: "a strange delay is refused", run: func(s *suite, q port.Queue) {
 		for _, delay := range []time.Duration{-time.Second, port.MaxDelay + time.Second} {
-			require.Error(s, q.Send(s.ctx, []port.Message{{Body: []byte("a"), Delay: delay}})[0], delay)
+			require.Error(s, q.Send(s.ctx, []port.Message{{Body: []byte("a"), Delay: delay}})[0], "%+v", delay)
 		}
 		s.none(q)
 	}},
@@ -128,10 +128,10 @@ var receiveCases = []testCase{
 		s.send(q, "a", "b")
 		got := s.take(q, 2, long)
 		for _, d := range got {
-			require.NotEmpty(s, d.ID, d)
-			require.NotEmpty(s, d.Receipt, d)
-			require.False(s, d.SentAt.IsZero(), d)
-			require.Zero(s, d.Delay, d)
+			require.NotEmpty(s, d.ID, "%+v", d)
+			require.NotEmpty(s, d.Receipt, "%+v", d)
+			require.False(s, d.SentAt.IsZero(), "%+v", d)
+			require.Zero(s, d.Delay, "%+v", d)
 		}
 		require.NotEqual(s, got[1].ID, got[0].ID)
 		require.NotEqual(s, got[1].Receipt, got[0].Receipt)
@@ -142,9 +142,9 @@ var receiveCases = []testCase{
 		for n := 2; n <= 5; n++ {
 			s.pass(s.unit)
 			d := s.one(q, s.unit)
-			require.Equal(s, first.ID, d.ID, n)
+			require.Equal(s, first.ID, d.ID, "%+v", n)
 			require.Equal(s, n, d.Received)
-			require.True(s, d.SentAt.Equal(first.SentAt), n)
+			require.True(s, d.SentAt.Equal(first.SentAt), "%+v", n)
 		}
 		require.Equal(s, 1, first.Received)
 	}},
@@ -161,7 +161,7 @@ var receiveCases = []testCase{
 			{1, 0, port.MaxVisibility + time.Second},
 		} {
 			_, err := q.Receive(s.ctx, c.max, c.wait, c.visibility)
-			require.Error(s, err, c.max)
+			require.Error(s, err, "%+v", c.max)
 		}
 		s.bodiesAre(s.take(q, 1, long), "a")
 	}},

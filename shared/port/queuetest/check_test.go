@@ -38,7 +38,7 @@ func (s *suite) sendMessage(q port.Sender, messages ...port.Message) {
 	errs := q.Send(s.ctx, messages)
 	require.Len(s, errs, len(messages))
 	for i, err := range errs {
-		require.NoError(s, err, i)
+		require.NoError(s, err, "%+v", i)
 	}
 }
 

@@ -98,7 +98,7 @@ var visibilityCases = []testCase{
 		s.send(q, "a")
 		d := s.one(q, long)
 		for _, by := range []time.Duration{-time.Second, port.MaxVisibility + time.Second} {
-			require.Error(s, s.extend(q, d.Receipt, by), by)
+			require.Error(s, s.extend(q, d.Receipt, by), "%+v", by)
 		}
 		s.is("nonsense", s.extend(q, "nonsense", time.Second), port.ErrReceipt)
 		s.none(q)

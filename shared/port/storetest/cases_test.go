@@ -312,7 +312,7 @@ var eraseCases = []testCase{
 		w := write("a", 0, apart([]byte(`{}`)))
 		s.answers(commits(w), "success")
 		for _, of := range [][2]string{{"a", "of-nothing"}, {"b", w.Hash}} {
-			require.NoError(s, s.Store.Erase(s.ctx, of[0], of[1]), of)
+			require.NoError(s, s.Store.Erase(s.ctx, of[0], of[1]), "%+v", of)
 		}
 		content, err := s.Store.Content(s.ctx, "a", w.Hash)
 		require.NoError(s, err)
@@ -564,7 +564,7 @@ var listCases = need(hasList, []testCase{
 			{Limit: 5, Cursor: "99999999999999999999999999.1"},
 		} {
 			_, err := s.Store.List(s.ctx, q)
-			require.Error(s, err, q)
+			require.Error(s, err, "%+v", q)
 		}
 	}},
 })

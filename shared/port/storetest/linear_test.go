@@ -53,7 +53,7 @@ func Linearizable(t *testing.T, make Make) {
 				doubts++
 			}
 		}
-		require.Empty(t, judge(h), seed)
+		require.Empty(t, judge(h), "%+v", seed)
 	}
 	t.Logf("%d histories of %d calls in all, %d writes in doubt: each is linearizable", histories, calls,
 		doubts)

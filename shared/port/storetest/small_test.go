@@ -112,8 +112,8 @@ var leaseCases = need(hasLeases, []testCase{
 			got := s.together(func(i int) operation {
 				return acquires("l", fmt.Sprint("owner-", i), at(round*60), 30*time.Second)
 			})
-			require.Equal(s, 1, got["success true"], round)
-			require.Equal(s, s.options.Races-1, got["success false"], round)
+			require.Equal(s, 1, got["success true"], "%+v", round)
+			require.Equal(s, s.options.Races-1, got["success false"], "%+v", round)
 		}
 	}},
 })
@@ -173,8 +173,8 @@ var ledgerCases = need(hasLedger, []testCase{
 			got := s.together(func(i int) operation {
 				return moves(port.LedgerEntry{Key: fmt.Sprint("k", round), State: "started", Attempt: i})
 			})
-			require.Equal(s, 1, got["success"], round)
-			require.Equal(s, s.options.Races-1, got[class(port.ErrConflict)], round)
+			require.Equal(s, 1, got["success"], "%+v", round)
+			require.Equal(s, s.options.Races-1, got[class(port.ErrConflict)], "%+v", round)
 		}
 	}},
 })
