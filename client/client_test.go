@@ -678,6 +678,7 @@ func TestFollowEndsWithItsContext(t *testing.T) {
 	r := newRig(t)
 	r.submit("o")
 	ctx, cancel := context.WithCancel(r.ctx)
+	defer cancel()
 	for _, err := range r.client.Follow(ctx, "o") {
 		require.NoError(t, err)
 		cancel()
