@@ -36,8 +36,8 @@ func TestHelp(t *testing.T) {
 	golden.Assert(t, all.String(), "help.txt")
 }
 
-// recorded makes the calls of a file again, which stand in its lines with a prompt, and compares the file with what they
-// print now. A call that is added without its output gets it by -update.
+// recorded makes the calls of a file again, which stand in its lines with a prompt, and compares the file with what
+// they print now. A call that is added without its output gets it by -update.
 func recorded(t *testing.T, file string, run func(line string) result) {
 	t.Helper()
 	var all strings.Builder
