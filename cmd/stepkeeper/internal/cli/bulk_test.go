@@ -34,7 +34,8 @@ func bulkOver(t *testing.T) (*backend, call) {
 	return b, call{server: serve(t, b).URL}
 }
 
-// An unanswered question sends no command and writes no file. TestRefusedCallsSayWhatToDo has the selections of nothing.
+// An unanswered question sends no command and writes no file. TestRefusedCallsSayWhatToDo has the selections of
+// nothing.
 func TestBulkSendsNothing(t *testing.T) {
 	b, c := bulkOver(t)
 	c.run(t, "close", "--where", "state=Error", "--reason", "fixed").want(t, failure.Usage,

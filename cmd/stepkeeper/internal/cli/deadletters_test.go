@@ -143,8 +143,8 @@ func TestDeadLettersAreShown(t *testing.T) {
 	})
 }
 
-// A message that is not handled decides the exit code, whatever happens to the others. TestRedriveLosesNothing of package
-// client has the faults.
+// A message that is not handled decides the exit code, whatever happens to the others. TestRedriveLosesNothing of
+// package client has the faults.
 func TestDeadLettersThatFail(t *testing.T) {
 	for result, want := range map[client.HandledResult]failure.Code{
 		client.Redriven: failure.OK, client.Missing: failure.NotFound, client.NotTaken: failure.Refused,

@@ -22,9 +22,9 @@ import (
 
 // declared holds the names that a document may use.
 type declared struct {
-	// words are the declarations and texts of Go files, and every word of other files
+	// words are the names and texts of Go files, and every word of other files
 	words    map[string]bool
-	packages map[string]map[string]bool // names by package: X, and X.Y for its fields and methods
+	packages map[string]map[string]bool // names in the files of a package, by its name
 	tests    map[string]bool
 	cited    map[string]bool // rules that comments of tests cite
 }
@@ -74,46 +74,24 @@ func (d *declared) readGo(path string) error {
 	if d.packages[name] == nil {
 		d.packages[name] = map[string]bool{}
 	}
-	add := func(parts ...string) {
-		d.words[parts[len(parts)-1]] = true
-		d.packages[name][strings.Join(parts, ".")] = true
-	}
-	for _, decl := range file.Decls {
-		switch x := decl.(type) {
-		case *ast.FuncDecl:
-			switch {
-			case x.Recv != nil:
-				add(receiver(x.Recv.List[0].Type), x.Name.Name)
-			case strings.HasPrefix(x.Name.Name, "Test") && strings.HasSuffix(path, "_test.go"):
-				d.tests[x.Name.Name] = true
-			}
-			if x.Recv == nil {
-				add(x.Name.Name)
-			}
-		case *ast.GenDecl:
-			for _, spec := range x.Specs {
-				switch s := spec.(type) {
-				case *ast.TypeSpec:
-					add(s.Name.Name)
-					for _, member := range members(s.Type) {
-						add(s.Name.Name, member)
-					}
-				case *ast.ValueSpec:
-					for _, n := range s.Names {
-						add(n.Name)
-					}
-				}
-			}
-		}
-	}
+	selected := map[*ast.Ident]bool{}
 	ast.Inspect(file, func(n ast.Node) bool {
 		switch x := n.(type) {
+		case *ast.FuncDecl:
+			if strings.HasSuffix(path, "_test.go") && strings.HasPrefix(x.Name.Name, "Test") {
+				d.tests[x.Name.Name] = true
+			}
 		case *ast.BasicLit:
 			for _, w := range anyWord.FindAllString(x.Value, -1) {
 				d.words[w] = true
 			}
-		case *ast.SelectorExpr: // a name that another module declares
-			d.words[x.Sel.Name] = true
+		case *ast.SelectorExpr:
+			selected[x.Sel] = true // possibly a name that another package declares
+		case *ast.Ident:
+			d.words[x.Name] = true
+			if !selected[x] {
+				d.packages[name][x.Name] = true
+			}
 		}
 		return true
 	})
@@ -129,37 +107,6 @@ func (d *declared) readComments(file *ast.File) {
 			d.cited[rule] = true
 		}
 	}
-}
-
-func receiver(t ast.Expr) string {
-	switch x := t.(type) {
-	case *ast.StarExpr:
-		return receiver(x.X)
-	case *ast.IndexExpr:
-		return receiver(x.X)
-	case *ast.Ident:
-		return x.Name
-	}
-	return ""
-}
-
-// members adds the fields of a struct or the methods of an interface.
-func members(t ast.Expr) (found []string) {
-	var list *ast.FieldList
-	switch x := t.(type) {
-	case *ast.StructType:
-		list = x.Fields
-	case *ast.InterfaceType:
-		list = x.Methods
-	default:
-		return nil
-	}
-	for _, field := range list.List {
-		for _, n := range field.Names {
-			found = append(found, n.Name)
-		}
-	}
-	return found
 }
 
 var (
@@ -186,10 +133,11 @@ func (d *declared) check(file, code string) error {
 		}
 	case qualified.MatchString(code):
 		m := qualified.FindStringSubmatch(code)
-		if m[1] == "engine" && d.packages["infra"]["Stepkeeper."+m[2]] { // an app names the construct so
+		if m[1] == "engine" && d.packages["infra"][m[2]] { // an app names the construct so
 			return nil
 		}
-		if known, ours := d.packages[m[1]]; ours && !known[m[2]+m[3]] {
+		known, ours := d.packages[m[1]]
+		if ours && !(known[m[2]] && (m[3] == "" || known[m[3][1:]])) {
 			return fmt.Errorf("package %s declares no %s", m[1], m[2]+m[3])
 		}
 	case camelCase.MatchString(code):

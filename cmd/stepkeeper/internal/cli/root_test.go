@@ -82,14 +82,6 @@ func TestCommandLineDocument(t *testing.T) {
 	}
 }
 
-func TestCompletionScripts(t *testing.T) {
-	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
-		r := call{}.run(t, "completion", shell)
-		r.want(t, failure.OK, "stepkeeper")
-		require.GreaterOrEqual(t, len(r.out), 1000, shell)
-	}
-}
-
 func TestVersion(t *testing.T) {
 	call{}.run(t, "--version").want(t, failure.OK, "stepkeeper ", "go1.")
 	built := app.Version{

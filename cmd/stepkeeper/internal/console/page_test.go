@@ -100,42 +100,6 @@ func (p *document) one(are ...func(*html.Node) bool) *html.Node {
 	return found[0]
 }
 
-// byID returns the text of the element with an ID.
-func (p *document) byID(id string) string {
-	p.t.Helper()
-	return textOf(p.one(with("id", id)))
-}
-
-// facts returns the facts at the top of an order's page.
-func (p *document) facts() (all []string) {
-	p.t.Helper()
-	for _, n := range elements(elements(p.tree, named("dl"))[0], named("div")) {
-		all = append(all, texts(elements(n, named("dt")))[0]+": "+texts(elements(n, named("dd")))[0])
-	}
-	return all
-}
-
-// rows returns the rows of a table, with a bar between cells.
-func (p *document) rows(label string) (all []string) {
-	p.t.Helper()
-	region := p.one(with("role", "region"), with("aria-label", label))
-	for _, body := range elements(region, named("tbody")) {
-		for _, row := range elements(body, named("tr")) {
-			all = append(all, strings.Join(texts(elements(row, named("td"))), " | "))
-		}
-	}
-	return all
-}
-
-// links returns the links of the content, as "text → address".
-func (p *document) links() (all []string) {
-	p.t.Helper()
-	for _, a := range elements(p.one(named("main")), named("a")) {
-		all = append(all, textOf(a)+" → "+attribute(a, "href"))
-	}
-	return all
-}
-
 // actions returns the forms that change something: the address, the fields that the console has filled in, except
 // its token, and the buttons.
 func (p *document) actions() (all []string) {
@@ -162,27 +126,85 @@ func (p *document) actions() (all []string) {
 	return all
 }
 
-// advice returns the command lines that the page offers to copy.
-func (p *document) advice() (all []string) {
+// outline returns what a reader sees of the page's content: a line for each block, with the addresses of links, the
+// fields and buttons of forms, and the titles of pictures. "*" marks a required field, "▸" a folded part, and "▾" an open
+// one.
+func (p *document) outline() string {
 	p.t.Helper()
-	for _, n := range elements(p.one(named("main")), named("code")) {
-		if text := textOf(n); strings.HasPrefix(text, "stepkeeper ") {
-			all = append(all, text)
+	var b strings.Builder
+	outline(&b, p.one(named("main")))
+	var lines []string
+	for line := range strings.SplitSeq(b.String(), "\n") {
+		if line = strings.Join(strings.Fields(line), " "); line != "" {
+			lines = append(lines, line)
 		}
 	}
-	return all
+	return strings.Join(lines, "\n") + "\n"
 }
 
-// drawn returns the titles of what a picture of the page shows.
-func (p *document) drawn(picture func(*html.Node) bool) (all []string) {
-	p.t.Helper()
-	for _, n := range elements(elements(p.tree, picture)[0], named("title")) {
-		all = append(all, textOf(n))
+// blocks are the elements that have lines of their own, and the beginnings of these lines.
+var blocks = map[string]string{
+	"h1": "# ", "h2": "## ", "p": "", "li": "- ", "tr": "| ", "div": "", "section": "", "ul": "", "dl": "", "pre": "",
+	"title": "~ ", "table": "", "details": "", "form": "", "svg": "",
+}
+
+func outline(b *strings.Builder, n *html.Node) {
+	if n.Type == html.TextNode {
+		b.WriteString(n.Data)
+		return
 	}
-	return all
+	begins, block := blocks[n.Data]
+	if block {
+		b.WriteString("\n" + begins)
+	}
+	has := func(key string) bool {
+		return slices.ContainsFunc(n.Attr, func(a html.Attribute) bool { return a.Key == key })
+	}
+	switch n.Data {
+	case "form":
+		b.WriteString("form " + attribute(n, "method") + " " + attribute(n, "action") + ":")
+	case "input", "textarea", "select":
+		value := attribute(n, "value")
+		if attribute(n, "name") == "token" {
+			value = strings.Repeat("…", min(len(value), 1))
+		}
+		b.WriteString(" [" + attribute(n, "name"))
+		if has("required") {
+			b.WriteString("*")
+		}
+		if value != "" {
+			b.WriteString("=" + value)
+		}
+		b.WriteString("] ")
+	case "details":
+		b.WriteString(map[bool]string{false: "▸ ", true: "▾ "}[has("open")])
+	case "button":
+		b.WriteString(" (")
+	case "option":
+		if has("selected") {
+			b.WriteString("✓")
+		}
+	}
+	for child := range n.ChildNodes() {
+		outline(b, child)
+	}
+	switch n.Data {
+	case "td", "th":
+		b.WriteString(" | ")
+	case "dt":
+		b.WriteString(": ")
+	case "a":
+		b.WriteString(" → " + attribute(n, "href"))
+	case "button":
+		b.WriteString(")")
+	case "option", "dd", "label", "span", "text":
+		b.WriteString(" ")
+	case "summary":
+		b.WriteString("\n")
+	}
+	if block {
+		b.WriteString("\n")
+	}
 }
 
-var (
-	graph = with("class", "scroll across")
-	gantt = with("class", "gantt")
-)
+var graph = with("class", "scroll across")
