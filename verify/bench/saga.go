@@ -7,16 +7,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/stepkeeper/stepkeeper/demo/load"
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
-	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
-	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
 // saga is the workflow of the measurements: four sequential steps whose agents reply at once.
@@ -108,38 +105,4 @@ func submitAll(ctx context.Context, s *embedded.Runtime, n, concurrency int, ord
 		return nil
 	})
 	return err
-}
-
-func noneIn(ctx context.Context, s *embedded.Runtime, states ...core.State) error {
-	for {
-		open := 0
-		for _, state := range states {
-			some, _, err := s.List(ctx, port.Query{State: string(state), Limit: 1})
-			if err != nil {
-				return err
-			}
-			open += len(some)
-		}
-		if open == 0 {
-			return nil
-		}
-		if err := port.Sleep(ctx, 50*time.Millisecond); err != nil {
-			return err
-		}
-	}
-}
-
-func processed(ctx context.Context, s *embedded.Runtime) (all []view.Summary, err error) {
-	for cursor, first := "", true; cursor != "" || first; first = false {
-		var page []view.Summary
-		page, cursor, err = s.List(ctx, port.Query{
-			State: string(core.Processed), Limit: 1000,
-			Cursor: cursor,
-		})
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, page...)
-	}
-	return all, nil
 }
