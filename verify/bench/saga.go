@@ -83,26 +83,3 @@ func one(ctx context.Context, s *embedded.Runtime, id string) error {
 	}
 	return nil
 }
-
-// submitAll submits n orders in groups of 100. It submits several groups concurrently.
-func submitAll(ctx context.Context, s *embedded.Runtime, n, concurrency int, order func(k int) []byte) error {
-	const group = 100
-	r := load.Request{Orders: (n + group - 1) / group, Concurrency: concurrency}
-	_, err := load.Run(ctx, r, func(i int) error {
-		var orders []message.SubmitOrder
-		for k := i * group; k < min(n, (i+1)*group); k++ {
-			o, err := message.DecodeSubmit(order(k))
-			if err != nil {
-				return err
-			}
-			orders = append(orders, o)
-		}
-		for _, r := range s.Submit(ctx, orders) {
-			if r.Err != nil {
-				return r.Err
-			}
-		}
-		return nil
-	})
-	return err
-}
