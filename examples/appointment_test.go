@@ -7,7 +7,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/stepkeeper/stepkeeper/simulate/sim"
 	"github.com/stepkeeper/stepkeeper/workflowtest"
 )
 
@@ -55,9 +54,4 @@ func TestATimeThatIsNone(t *testing.T) {
 	require.False(t, run.Event("new-time", "desk", "next week").Accepted)
 	run.UntilEnd(15 * 24 * time.Hour)
 	run.ExpectOutput(map[string]any{"at": "2026-01-15T12:00:00Z", "moved": 0})
-}
-
-// Against everything that can go wrong one mail goes out.
-func TestSimulatedAppointment(t *testing.T) {
-	sim.Check(t, "appointment/appointment.yaml", sim.Order(appointmentOrder), sim.Seeds(20))
 }

@@ -1,13 +1,11 @@
 package examples_test
 
 import (
-	"encoding/json"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/stepkeeper/stepkeeper/simulate/sim"
 	"github.com/stepkeeper/stepkeeper/workflowtest"
 )
 
@@ -50,14 +48,4 @@ func TestAFileThatCannotBeCopied(t *testing.T) {
 	run.ExpectCompensated()
 	run.Child("copied", 0).ExpectCompensated()
 	run.Child("copied", 0).ExpectCalls("store.delete", 1)
-}
-
-// Against everything that can go wrong: all files are copied once, or none is.
-func TestSimulatedBackup(t *testing.T) {
-	list := []json.RawMessage{json.RawMessage(`{"names":["a","b"]}`)}
-	copied := []json.RawMessage{json.RawMessage(`{"bytes":1}`)}
-	sim.Check(t, "backup/backup.yaml", sim.Order(`{"folder":"/srv"}`), sim.Seeds(40), sim.With(sim.Services{
-		"files": {Outputs: map[string][]json.RawMessage{"list": list}},
-		"store": {Outputs: map[string][]json.RawMessage{"copy": copied}},
-	}))
 }

@@ -1,13 +1,11 @@
 package examples_test
 
 import (
-	"encoding/json"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/stepkeeper/stepkeeper/simulate/sim"
 	"github.com/stepkeeper/stepkeeper/workflowtest"
 )
 
@@ -36,11 +34,4 @@ func TestAFruitThatNobodySells(t *testing.T) {
 	run.ExpectCompensated()
 	require.Equal(t, "not-sold", run.Task().Error.Code)
 	run.ExpectCalls("customer.deliver", 0)
-}
-
-// Against everything that can go wrong: the fruit is delivered, or returned.
-func TestSimulatedBasket(t *testing.T) {
-	choose := []json.RawMessage{json.RawMessage(`{"fruit":"apple"}`)}
-	sim.Check(t, "basket/basket.yaml", sim.Order(`{"customer":"c-7"}`), sim.Seeds(40),
-		sim.With(sim.Services{"customer": {Outputs: map[string][]json.RawMessage{"choose": choose}}}))
 }

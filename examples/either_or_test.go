@@ -67,11 +67,6 @@ func TestNobodyTakesIt(t *testing.T) {
 	require.JSONEq(t, `{"parcel":"P-1","by":"nobody","pickup":null}`, told(t, run))
 }
 
-// Against everything that can go wrong at most one courier has the parcel.
-func TestSimulatedEitherOr(t *testing.T) {
-	sim.Check(t, "either-or/either-or.yaml", sim.Order(`{"parcel":"P-1"}`), sim.Answer("courier-kept", "true"))
-}
-
 // A courier that says it is fenced and is not: it takes the parcel after it has released it.
 func TestACourierThatDoesNotFence(t *testing.T) {
 	sim.Check(t, "either-or/either-or.yaml", sim.Order(`{"parcel":"P-1"}`),

@@ -7,7 +7,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/stepkeeper/stepkeeper/simulate/sim"
 	"github.com/stepkeeper/stepkeeper/workflowtest"
 )
 
@@ -61,12 +60,4 @@ func TestItNeverArrives(t *testing.T) {
 	run.UntilEnd(4 * time.Hour)
 	run.ExpectError("delivered")
 	require.Len(t, run.Alerts(), 1)
-}
-
-// Against everything that can go wrong: paid and delivered, or neither.
-func TestSimulatedFood(t *testing.T) {
-	assign := map[string][]json.RawMessage{"assign": {json.RawMessage(`{"name":"dan"}`)}}
-	sim.Check(t, "food/food.yaml", sim.Order(foodOrder), sim.Seeds(40), sim.Answer("prepared", "true"),
-		sim.Answer("picked-up", "true"), sim.Answer("delivered", "true"),
-		sim.With(sim.Services{"drivers": {Outputs: assign}}))
 }

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -22,6 +23,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/examples"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
+	"github.com/stepkeeper/stepkeeper/simulate/sim"
 	"github.com/stepkeeper/stepkeeper/workflowtest"
 )
 
@@ -91,6 +93,19 @@ func begin(t *testing.T, name string) *play {
 	p := &play{
 		w: workflowtest.New(t, file).AllowUnscripted(), def: def, undone: map[string]bool{}, open: slices.Clone(answers[name]),
 	}
+	p.script(def, outputsOf(t, name))
+	p.Run = p.w.Submit(orderOf(t, name))
+	return p
+}
+
+func orderOf(t *testing.T, name string) json.RawMessage {
+	order, err := examples.Files.ReadFile(name + "/order.json")
+	require.NoError(t, err)
+	return order
+}
+
+// outputsOf returns what the operations of an example return, by "agent.operation".
+func outputsOf(t *testing.T, name string) map[string][]json.RawMessage {
 	outputs := map[string][]json.RawMessage{}
 	text, err := examples.Files.ReadFile(name + "/outputs.json")
 	if err == nil {
@@ -99,11 +114,45 @@ func begin(t *testing.T, name string) *play {
 	if err != nil {
 		require.ErrorIs(t, err, fs.ErrNotExist)
 	}
-	p.script(def, outputs)
-	order, err := examples.Files.ReadFile(name + "/order.json")
-	require.NoError(t, err)
-	p.Run = p.w.Submit(json.RawMessage(order))
-	return p
+	return outputs
+}
+
+// child matches the number of a child order in the name of a step.
+var child = regexp.MustCompile(`~\d+`)
+
+// Against everything that can go wrong, each example keeps what its workflow promises.
+func TestSimulatedExamples(t *testing.T) {
+	seeds := 40
+	if testing.Short() {
+		seeds = 10
+	}
+	for _, name := range examples.Names() {
+		t.Run(name, func(t *testing.T) {
+			services := sim.Services{}
+			for operation, all := range outputsOf(t, name) {
+				agent, operation, _ := strings.Cut(operation, ".")
+				s := services[agent]
+				if s.Outputs == nil {
+					s.Outputs = map[string][]json.RawMessage{}
+				}
+				s.Outputs[operation] = all
+				services[agent] = s
+			}
+			options := []sim.Option{
+				sim.Order(string(orderOf(t, name))), sim.Seeds(seeds), sim.With(services), sim.Corpus(""),
+			}
+			for _, a := range slices.Backward(answers[name]) { // the first answer to a step counts
+				value, isText := a.value.(string)
+				if !isText {
+					text, err := json.Marshal(a.value)
+					require.NoError(t, err)
+					value = string(text)
+				}
+				options = append(options, sim.Answer(child.ReplaceAllString(a.step, ""), value))
+			}
+			sim.Check(t, filepath.Join(name, name+".yaml"), options...)
+		})
+	}
 }
 
 // script lets each operation of a definition take a second, and return the next of its outputs for each key.

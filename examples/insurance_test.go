@@ -1,13 +1,11 @@
 package examples_test
 
 import (
-	"encoding/json"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/stepkeeper/stepkeeper/simulate/sim"
 	"github.com/stepkeeper/stepkeeper/workflowtest"
 )
 
@@ -72,12 +70,4 @@ func TestTheDocumentDoesNotCome(t *testing.T) {
 	run.UntilEnd(31 * 24 * time.Hour)
 	run.ExpectCompensated()
 	run.ExpectCalls("policies.issue", 0)
-}
-
-// Against everything that can go wrong: a policy is issued and told, or none.
-func TestSimulatedInsurance(t *testing.T) {
-	sim.Check(t, "insurance/insurance.yaml", sim.Order(`{"name":"Ann"}`), sim.Seeds(20), sim.With(sim.Services{
-		"risk":     {Outputs: map[string][]json.RawMessage{"assess": {json.RawMessage(`{"group":"green"}`)}}},
-		"policies": {Outputs: map[string][]json.RawMessage{"issue": {json.RawMessage(`{"policy":"P"}`)}}},
-	}))
 }

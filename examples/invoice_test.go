@@ -7,7 +7,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/stepkeeper/stepkeeper/simulate/sim"
 	"github.com/stepkeeper/stepkeeper/workflowtest"
 )
 
@@ -53,9 +52,4 @@ func TestItIsDropped(t *testing.T) {
 	run.ExpectCompensated()
 	run.ExpectCalls("bank.transfer", 0)
 	run.ExpectCalls("archive.remove", 1)
-}
-
-// Nobody answers, and against everything else that can go wrong: it stays filed or is not filed, and is not paid.
-func TestSimulatedInvoice(t *testing.T) {
-	sim.Check(t, "invoice/invoice.yaml", sim.Order(invoiceOrder), sim.Seeds(20))
 }

@@ -1,13 +1,11 @@
 package examples_test
 
 import (
-	"encoding/json"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/stepkeeper/stepkeeper/simulate/sim"
 	"github.com/stepkeeper/stepkeeper/workflowtest"
 )
 
@@ -53,13 +51,4 @@ func TestAJobThatDoesNotEnd(t *testing.T) {
 	run.ExpectCompensated()
 	run.ExpectCalls("cluster.delete", 1)
 	require.Equal(t, "not-yet", run.Task().Error.Code)
-}
-
-// Against everything that can go wrong: a job with its result, or no job.
-func TestSimulatedJob(t *testing.T) {
-	out := map[string][]json.RawMessage{
-		"submit": {json.RawMessage(`{"job":"j"}`)}, "result": {json.RawMessage(`{"result":"ok"}`)},
-	}
-	sim.Check(t, "job/job.yaml", sim.Order(`{"image":"i"}`), sim.Seeds(40),
-		sim.With(sim.Services{"cluster": {Outputs: out}}))
 }

@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stepkeeper/stepkeeper/simulate/sim"
 	"github.com/stepkeeper/stepkeeper/workflowtest"
 )
 
@@ -91,10 +90,4 @@ func opened(t *testing.T, run *workflowtest.Run, score int) {
 	if in.Score != score {
 		t.Errorf("opened with the score %d, want %d", in.Score, score)
 	}
-}
-
-// Against everything that can go wrong the account is open for a customer who has passed, or nothing is left.
-func TestSimulatedKyc(t *testing.T) {
-	sim.Check(t, "kyc/kyc.yaml", sim.Order(`{"customer":"c-1001"}`),
-		sim.Answer("checked", `{"status":"passed"}`))
 }

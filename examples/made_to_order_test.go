@@ -8,11 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/stepkeeper/stepkeeper/simulate/sim"
 	"github.com/stepkeeper/stepkeeper/workflowtest"
 )
-
-const madeOrder = `{"model":"table","wood":"oak"}`
 
 func madeSubmitted(t *testing.T) (*workflowtest.Workflow, *workflowtest.Run) {
 	w := workflowtest.New(t, "made-to-order/made-to-order.yaml")
@@ -65,9 +62,4 @@ func TestTheBlockIsCorrected(t *testing.T) {
 	var in map[string]any
 	require.NoError(t, run.Calls("workshop.build")[0].Into(&in))
 	require.Equal(t, map[string]any{"model": "table", "wood": "L-7", "finish": "oil"}, in)
-}
-
-// Against everything that can go wrong: it is made and shipped, or nothing is left of it.
-func TestSimulatedMadeToOrder(t *testing.T) {
-	sim.Check(t, "made-to-order/made-to-order.yaml", sim.Order(madeOrder), sim.Answer("made-withdrawn", "true"))
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/stepkeeper/stepkeeper/simulate/sim"
 	"github.com/stepkeeper/stepkeeper/workflowtest"
 )
 
@@ -77,9 +76,4 @@ func TestACancelWhileItWaits(t *testing.T) {
 	run.ExpectCancelled()
 	run.ExpectCalls("machine.cut", 0)
 	require.Equal(t, "somebody else", holders["saw"])
-}
-
-// Against everything that can go wrong the piece is cut and the machine given back, or neither was taken.
-func TestSimulatedOneAtATime(t *testing.T) {
-	sim.Check(t, "one-at-a-time/one-at-a-time.yaml", sim.Order(`{"machine":"saw"}`), sim.Seeds(40))
 }

@@ -1,13 +1,11 @@
 package examples_test
 
 import (
-	"encoding/json"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/stepkeeper/stepkeeper/simulate/sim"
 	"github.com/stepkeeper/stepkeeper/workflowtest"
 )
 
@@ -69,13 +67,4 @@ func TestAListWithoutAnEnd(t *testing.T) {
 	run.ExpectCalls("archive.read", 200)
 	run.ExpectCalls("archive.release", 200)
 	require.Equal(t, "exhausted", run.Step("count").Error.Code)
-}
-
-// Against everything that can go wrong: each page is read once, or none is left reserved.
-func TestSimulatedPages(t *testing.T) {
-	read := []json.RawMessage{
-		json.RawMessage(`{"next":"p2","items":1}`), json.RawMessage(`{"next":null,"items":2}`),
-	}
-	sim.Check(t, "pages/pages.yaml", sim.Order(`{"first":"p1"}`),
-		sim.With(sim.Services{"archive": {Outputs: map[string][]json.RawMessage{"read": read}}}))
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/stepkeeper/stepkeeper/simulate/sim"
 	"github.com/stepkeeper/stepkeeper/workflowtest"
 )
 
@@ -70,10 +69,4 @@ func TestAllOfThemHave15Days(t *testing.T) {
 	run.ExpectCompensated()
 	require.Equal(t, "too-late", run.Task().Error.Code)
 	run.ExpectCalls("archive.remove", 2)
-}
-
-// Against everything that can go wrong: all papers are filed, or none is.
-func TestSimulatedPapers(t *testing.T) {
-	sim.Check(t, "papers/papers.yaml", sim.Order(`{"sale":"S"}`), sim.Seeds(40), sim.Answer("contract", "true"),
-		sim.Answer("deed", "true"), sim.Answer("receipt-came", "true"))
 }

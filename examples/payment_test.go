@@ -7,7 +7,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/stepkeeper/stepkeeper/simulate/sim"
 	"github.com/stepkeeper/stepkeeper/workflowtest"
 )
 
@@ -98,11 +97,4 @@ func TestTheCreditIsEnough(t *testing.T) {
 	run.UntilEnd(time.Minute)
 	run.ExpectProcessed()
 	run.ExpectSkipped("card")
-}
-
-// Against everything that can go wrong: the card is charged once, or nothing is.
-func TestSimulatedPayment(t *testing.T) {
-	sim.Check(t, "payment/payment.yaml", sim.Order(paymentOrder), sim.With(sim.Services{
-		"credit": {Outputs: map[string][]json.RawMessage{"charge": {json.RawMessage(`{"remaining":60}`)}}},
-	}))
 }

@@ -1,13 +1,11 @@
 package examples_test
 
 import (
-	"encoding/json"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/stepkeeper/stepkeeper/simulate/sim"
 	"github.com/stepkeeper/stepkeeper/workflowtest"
 )
 
@@ -55,11 +53,4 @@ func TestTheTimeIsOver(t *testing.T) {
 	run.ExpectCompensated()
 	require.Less(t, w.Now().Sub(workflowtest.Start), 100*time.Second)
 	require.False(t, run.Event("code", "app", 4711).Accepted)
-}
-
-// Against everything that can go wrong the code is sent once, and the order ends.
-func TestSimulatedPhone(t *testing.T) {
-	challenge := map[string][]json.RawMessage{"challenge": {json.RawMessage(`{"code":4711}`)}}
-	sim.Check(t, "phone/phone.yaml", sim.Order(`{"phone":"1"}`), sim.Seeds(40),
-		sim.With(sim.Services{"sms": {Outputs: challenge}}))
 }

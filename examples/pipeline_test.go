@@ -1,13 +1,11 @@
 package examples_test
 
 import (
-	"encoding/json"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/stepkeeper/stepkeeper/simulate/sim"
 	"github.com/stepkeeper/stepkeeper/workflowtest"
 )
 
@@ -43,13 +41,4 @@ func TestABranchFails(t *testing.T) {
 	run.ExpectCompensated()
 	run.ExpectCalls("studio.bind", 0)
 	run.ExpectCalls("studio.shred", 1)
-}
-
-// Against everything that can go wrong: a bound book, or no plates.
-func TestSimulatedPipeline(t *testing.T) {
-	text := []json.RawMessage{json.RawMessage(`{"text":"x","picture":"p","plates":1,"book":"b"}`)}
-	sim.Check(t, "pipeline/pipeline.yaml", sim.Order(`{"name":"tale","language":"pt"}`), sim.Seeds(40),
-		sim.With(sim.Services{"studio": {Outputs: map[string][]json.RawMessage{
-			"read": text, "translate": text, "proof-read": text, "draw": text, "print": text, "bind": text,
-		}}}))
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/stepkeeper/stepkeeper/simulate/sim"
 	"github.com/stepkeeper/stepkeeper/workflowtest"
 )
 
@@ -95,6 +94,3 @@ func TestAQuorumThatCannotBe(t *testing.T) {
 	run.ExpectCalls("worker.process", 0)
 	require.Equal(t, "expression", run.Step("vote").Error.Code)
 }
-
-// Against everything that can go wrong: exactly the quorum stands, or nothing does.
-func TestSimulatedQuorum(t *testing.T) { sim.Check(t, "quorum/quorum.yaml", sim.Order(quorumOrder)) }

@@ -1,13 +1,11 @@
 package examples_test
 
 import (
-	"encoding/json"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/stepkeeper/stepkeeper/simulate/sim"
 	"github.com/stepkeeper/stepkeeper/workflowtest"
 )
 
@@ -51,11 +49,4 @@ func TestNobodyInsuresIt(t *testing.T) {
 	run.ExpectCompensated()
 	require.Equal(t, "none-left", run.Task().Error.Code)
 	run.ExpectCalls("mail.send", 0)
-}
-
-// Against everything that can go wrong one quote stands, or none.
-func TestSimulatedQuote(t *testing.T) {
-	price := map[string][]json.RawMessage{"quote": {json.RawMessage(`{"price":1}`)}}
-	sim.Check(t, "quote/quote.yaml", sim.Order(`{"car":"AB"}`), sim.Seeds(40),
-		sim.With(sim.Services{"north": {Outputs: price}, "south": {Outputs: price}}))
 }

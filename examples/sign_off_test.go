@@ -6,7 +6,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/stepkeeper/stepkeeper/simulate/sim"
 	"github.com/stepkeeper/stepkeeper/workflowtest"
 )
 
@@ -52,10 +51,4 @@ func TestOneOfThemDoesNotAnswer(t *testing.T) {
 	run.UntilEnd(15 * 24 * time.Hour)
 	run.ExpectCompensated()
 	require.Equal(t, "answer-timeout", run.Step("security").Error.Code)
-}
-
-// Against everything that can go wrong: a contract that all have signed is sent, or none is left.
-func TestSimulatedSignOff(t *testing.T) {
-	sim.Check(t, "sign-off/sign-off.yaml", sim.Order(`{"supplier":"Acme"}`), sim.Seeds(40),
-		sim.Answer("legal", "sign"), sim.Answer("finance", "sign"), sim.Answer("security", "sign"))
 }

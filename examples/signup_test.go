@@ -7,7 +7,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/stepkeeper/stepkeeper/simulate/sim"
 	"github.com/stepkeeper/stepkeeper/workflowtest"
 )
 
@@ -48,10 +47,4 @@ func TestNobodyFollowsTheLink(t *testing.T) {
 	run.ExpectCalls("users.remove", 1)
 	status, _ := run.AnswerLink(link, "that is me")
 	require.NotEqual(t, http.StatusOK, status)
-}
-
-// Against everything that can go wrong: a user who has confirmed, or none.
-func TestSimulatedSignup(t *testing.T) {
-	sim.Check(t, "signup/signup.yaml", sim.Order(`{"email":"a@b.example"}`), sim.Seeds(40),
-		sim.Answer("confirmed", "that is me"))
 }

@@ -1,13 +1,11 @@
 package examples_test
 
 import (
-	"encoding/json"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/stepkeeper/stepkeeper/simulate/sim"
 	"github.com/stepkeeper/stepkeeper/workflowtest"
 )
 
@@ -72,12 +70,4 @@ func TestAParticleFails(t *testing.T) {
 	run.UntilEnd(time.Hour)
 	run.ExpectProcessed()
 	run.Child("search", 0).ExpectCalls("solver.move", 2)
-}
-
-// Against everything that can go wrong each round begins after the one before.
-func TestSimulatedSwarm(t *testing.T) {
-	best := []json.RawMessage{json.RawMessage(`{"fitness":4}`), json.RawMessage(`{"fitness":1}`)}
-	move := []json.RawMessage{json.RawMessage(`{"at":1}`)}
-	sim.Check(t, "swarm/swarm.yaml", sim.Order(`{"goal":1,"particles":[{"at":9},{"at":7}]}`), sim.Seeds(20),
-		sim.With(sim.Services{"solver": {Outputs: map[string][]json.RawMessage{"best": best, "move": move}}}))
 }

@@ -6,11 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/stepkeeper/stepkeeper/simulate/sim"
 	"github.com/stepkeeper/stepkeeper/workflowtest"
 )
-
-const timerOrder = `{"book":"Summer","customer":"ann@shop.example"}`
 
 // printing returns the workflow with a printer that needs the given time.
 func printing(t *testing.T, takes time.Duration) *workflowtest.Workflow {
@@ -79,9 +76,4 @@ func TestACancelEndsTheReminders(t *testing.T) {
 	run.ExpectCancelled()
 	run.ExpectCalls("mail.tell-late", 1)
 	run.ExpectCalls("printer.discard", 1)
-}
-
-// Against everything that can go wrong: the print happens once, or not at all.
-func TestSimulatedTimer(t *testing.T) {
-	sim.Check(t, "timer/timer.yaml", sim.Order(timerOrder))
 }

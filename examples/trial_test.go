@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stepkeeper/stepkeeper/simulate/sim"
 	"github.com/stepkeeper/stepkeeper/workflowtest"
 )
 
@@ -81,11 +80,4 @@ func TestAnEndThatIsNoTimeUndoesTheOrder(t *testing.T) {
 	if e := run.Step("over").Error; e == nil || e.Code != "expression" {
 		t.Errorf("the wait failed with %+v", e)
 	}
-}
-
-// Against everything that can go wrong the account is open and charged, or closed; the simulation begins on 1
-// January 2026.
-func TestNeverOpenAndUnpaid(t *testing.T) {
-	sim.Check(t, "trial/trial.yaml",
-		sim.Order(`{"email":"ann@shop.example","amount":12,"trialEnds":"2026-01-15T12:00:00Z"}`))
 }

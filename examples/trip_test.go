@@ -1,11 +1,9 @@
 package examples_test
 
 import (
-	"encoding/json"
 	"testing"
 	"time"
 
-	"github.com/stepkeeper/stepkeeper/simulate/sim"
 	"github.com/stepkeeper/stepkeeper/workflowtest"
 )
 
@@ -51,12 +49,4 @@ func TestEachFailureIsUndoneInReverse(t *testing.T) {
 			run.ExpectUndone(c.undone...)
 		})
 	}
-}
-
-// Against everything that can go wrong: flight, car and payment, or none of them.
-func TestSimulatedTrip(t *testing.T) {
-	sim.Check(t, "trip/trip.yaml", sim.Order(`{"to":"Porto"}`), sim.Seeds(40), sim.With(sim.Services{
-		"flights": {Outputs: map[string][]json.RawMessage{"reserve": {json.RawMessage(`{"ticket":"T","price":1}`)}}},
-		"cars":    {Outputs: map[string][]json.RawMessage{"reserve": {json.RawMessage(`{"price":1}`)}}},
-	}))
 }

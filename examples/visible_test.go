@@ -7,7 +7,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/stepkeeper/stepkeeper/simulate/sim"
 	"github.com/stepkeeper/stepkeeper/workflowtest"
 )
 
@@ -40,11 +39,4 @@ func TestItIsNeverSeen(t *testing.T) {
 	run.ExpectCalls("dns.read", 10)
 	run.ExpectCalls("dns.delete", 1)
 	require.Equal(t, "exhausted", run.Task().Error.Code)
-}
-
-// Against everything that can go wrong: written and seen, or not written.
-func TestSimulatedVisible(t *testing.T) {
-	read := []json.RawMessage{json.RawMessage(`{"address":null}`), json.RawMessage(`{"address":"192.0.2.7"}`)}
-	sim.Check(t, "visible/visible.yaml", sim.Order(visibleOrder), sim.Seeds(40),
-		sim.With(sim.Services{"dns": {Outputs: map[string][]json.RawMessage{"read": read}}}))
 }

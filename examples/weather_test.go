@@ -6,7 +6,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/stepkeeper/stepkeeper/simulate/sim"
 	"github.com/stepkeeper/stepkeeper/workflowtest"
 )
 
@@ -40,9 +39,4 @@ func TestItRainsAllDay(t *testing.T) {
 	require.Equal(t, "late", run.Step("clear").Error.Code)
 	require.InDelta(t, 6, w.Now().Sub(workflowtest.Start).Hours(), 0.1)
 	require.Empty(t, run.Alerts())
-}
-
-// Against everything that can go wrong nobody is told twice.
-func TestSimulatedWeather(t *testing.T) {
-	sim.Check(t, "weather/weather.yaml", sim.Order(`{"place":"Porto","phone":"1"}`), sim.Seeds(40))
 }

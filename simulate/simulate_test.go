@@ -35,39 +35,6 @@ func TestNothingGoesWrong(t *testing.T) {
 
 var order = []byte(`{"items":[{"sku":"a","quantity":1,"unitPrice":5,"physical":true}],"payment":{"card":"x"},"currency":"EUR","shipTo":"here","customer":{"email":"a@b"}}`)
 
-func TestTheSameSeedGivesTheSameRun(t *testing.T) {
-	sc := simulate.Scenario{Definition: load(t, "../examples/order/order.yaml"), Order: order}
-	n := uint64(200)
-	if testing.Short() {
-		n = 30
-	}
-	for seed := range n {
-		a := simulate.Run(sc, simulate.NewSeeded(seed), simulate.Options{})
-		b := simulate.Run(sc, simulate.NewSeeded(seed), simulate.Options{})
-		if a.Hash != b.Hash || a.Steps != b.Steps {
-			t.Fatalf("seed %d: %x after %d events, and %x after %d", seed, a.Hash, a.Steps, b.Hash, b.Steps)
-		}
-	}
-}
-
-// TestCorpus plays every tape that once showed a fault of the product, or accused it of none.
-func TestCorpus(t *testing.T) {
-	files, err := filepath.Glob("testdata/corpus/*.json")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("%d tapes, %v", len(files), err)
-	}
-	for _, file := range files {
-		tape, err := simulate.ReadTape(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r, err := tape.Play(simulate.Options{})
-		if err != nil || r.Violation != nil {
-			t.Errorf("%s: %v, %v", file, err, r.Violation)
-		}
-	}
-}
-
 // A rule whose condition cannot be evaluated fails its step, which no invariant forbids: what is found is the
 // workflow's, with a fix.
 func TestARuleThatCannotBeEvaluated(t *testing.T) {

@@ -602,67 +602,6 @@ func TestMoveToAFixedWorkflow(t *testing.T) {
 	}
 }
 
-// P50: an order that a rule refuses is undone with the rule's code; one that it does not refuse passes it.
-func TestARuleFailsTheOrder(t *testing.T) {
-	w := workflowtest.NewFromYAML(t, strings.Replace(pair, "    after: [a]\n", "    after: [large]\n", 1)+
-		"  large: {fail: {code: too-large, message: Large orders need an offer.}, when: order.total > 10, "+
-		"after: [a]}\n").AllowUnscripted()
-	large := w.Submit(map[string]any{"total": 11}).UntilEnd(time.Minute)
-	large.ExpectCompensated()
-	large.ExpectCalls("right.do-b", 0)
-	if e := large.Step("large").Error; e == nil || e.Code != "too-large" ||
-		e.Message != "Large orders need an offer." {
-		t.Errorf("the rule left %+v", e)
-	}
-	small := w.Submit(map[string]any{"total": 10}).UntilEnd(time.Minute)
-	small.ExpectProcessed()
-	if s := small.Step("large"); s.State != workflowtest.Skipped {
-		t.Errorf("a rule that does not hold is %s", s.State)
-	}
-}
-
-// P34: until may be a time of the order, moved; one that cannot be moved fails the step.
-func TestAWaitUntilAMovedTime(t *testing.T) {
-	const reminding = `workflow: reminding
-steps:
-  before: {wait: {until: "${ addTime(order.dueAt, '-72h') }"}}
-`
-	w := workflowtest.NewFromYAML(t, reminding)
-	run := w.Submit(map[string]any{"dueAt": workflowtest.Start.Add(10 * 24 * time.Hour).Format(time.RFC3339)})
-	w.Advance(7*24*time.Hour - time.Second)
-	if s := run.Step("before"); s.State != workflowtest.Waiting ||
-		!s.WakeAt.Std().Equal(workflowtest.Start.Add(7*24*time.Hour)) {
-		t.Errorf("it is %s, until %s", s.State, s.WakeAt)
-	}
-	run.UntilEnd(5 * time.Minute)
-	run.ExpectProcessed()
-	for _, due := range []string{"soon", "3000-01-01T00:00:00Z"} {
-		bad := w.Submit(map[string]any{"dueAt": due}).UntilEnd(time.Minute)
-		bad.ExpectCompensated()
-		if e := bad.Step("before").Error; e == nil || e.Code != "expression" {
-			t.Errorf("until %s: %+v", due, e)
-		}
-	}
-}
-
-// A step with several agents goes on at another one, and the task says which was asked (P44).
-func TestSeveralAgents(t *testing.T) {
-	w := workflowtest.NewFromYAML(t, strings.NewReplacer("agent: left", "agents: [left, left-too]",
-		"agents:\n", "agents:\n  left-too: {queueAllowance: 1s, clockSkew: 100ms}\n").Replace(
-		pair)).AllowUnscripted()
-	w.Agent("left").On("do-a").Fail(transient)
-	w.Agent("left-too").On("do-a").Return(7)
-	r := w.Submit(map[string]any{}).UntilEnd(time.Minute)
-	r.ExpectProcessed()
-	task := r.Task()
-	if a := task.Steps[0]; a.Agent != "left-too" || a.Attempts != 2 || string(a.Output) != "7" {
-		t.Errorf("%+v", a)
-	}
-	if len(task.Attempts) != 1 || task.Attempts[0].Agent != "left" {
-		t.Errorf("%+v", task.Attempts)
-	}
-}
-
 // Why a person answers as they do stands in the history, beside the answer.
 func TestAnswerWithAReason(t *testing.T) {
 	w := workflowtest.NewFromYAML(t,
@@ -677,63 +616,6 @@ func TestAnswerWithAReason(t *testing.T) {
 	if story := run.Timeline(); !strings.Contains(story,
 		`command answer agree, "yes", ann, the customer called`) {
 		t.Error(story)
-	}
-}
-
-// A later step can ask whether the clock has answered, because nobody else can give that answer.
-func TestAnAnswerOfTheClockAlone(t *testing.T) {
-	const asks = "workflow: ask\nsteps:\n  agree: {approval: {question: Go?, answers: ['yes', 'no'], timeout: 1h, " +
-		"onTimeout: {answer: late}}}\noutput: '${ steps.agree.output.value }'\n"
-	t.Run("it comes when the time has passed", func(t *testing.T) {
-		w := workflowtest.NewFromYAML(t, asks)
-		run := w.Submit(1).UntilEnd(2 * time.Hour)
-		run.ExpectProcessed()
-		require.JSONEq(t, `"late"`, string(run.Task().Output))
-	})
-	t.Run("a person cannot give it", func(t *testing.T) {
-		w := workflowtest.NewFromYAML(t, asks)
-		run := w.Submit(1)
-		w.Advance(time.Minute)
-		v := run.AnswerWith("agree", "ann", "late", "")
-		require.False(t, v.Accepted)
-		require.Equal(t, "the value must be one of: yes, no", v.Reason)
-	})
-}
-
-// A question can be open until a time of the order, as a wait can.
-func TestAQuestionIsOpenUntilATime(t *testing.T) {
-	const asks = "workflow: ask\nsteps:\n  agree: {approval: {question: Go?, answers: ['yes', 'no'], timeout: " +
-		"{until: '${ order.due }'}, onTimeout: {answer: late}}}\noutput: '${ steps.agree.output.value }'\n"
-	ask := func(t *testing.T, due any) (*workflowtest.Workflow, *workflowtest.Run) {
-		w := workflowtest.NewFromYAML(t, asks)
-		return w, w.Submit(map[string]any{"due": due})
-	}
-	in := func(d time.Duration) string { return workflowtest.Start.Add(d).Format(time.RFC3339) }
-
-	t.Run("the clock answers at that time, and not before", func(t *testing.T) {
-		w, run := ask(t, in(time.Hour))
-		w.Advance(59 * time.Minute)
-		require.False(t, run.Ended())
-		w.Advance(2 * time.Minute)
-		run.ExpectOutput("late")
-	})
-	t.Run("a person answers before it", func(t *testing.T) {
-		w, run := ask(t, in(time.Hour))
-		w.Advance(59 * time.Minute)
-		require.True(t, run.Answer("agree", "ann", "yes").Accepted)
-		run.UntilEnd(time.Minute).ExpectOutput("yes")
-	})
-	t.Run("a time that has passed ends it at once", func(t *testing.T) {
-		w, run := ask(t, in(-time.Hour))
-		w.Advance(time.Second)
-		run.ExpectOutput("late")
-	})
-	for name, due := range map[string]any{"no time": "tomorrow", "over a year": in(400 * 24 * time.Hour), "nothing": nil} {
-		t.Run(name+" fails the step", func(t *testing.T) {
-			_, run := ask(t, due)
-			run.UntilEnd(time.Minute).ExpectCompensated()
-			require.Contains(t, run.Step("agree").Error.Message, "timeout")
-		})
 	}
 }
 

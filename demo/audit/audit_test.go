@@ -5,8 +5,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"go/parser"
-	"go/token"
 	"os"
 	"path/filepath"
 	"slices"
@@ -461,28 +459,5 @@ func damage(t *testing.T, path string) {
 	copy(data[middle:middle+page], bytes.Repeat([]byte{0xff}, page))
 	if err := os.WriteFile(path, data, 0o600); err != nil {
 		t.Fatal(err)
-	}
-}
-
-// TestImports: the second opinion shares no code with what it judges.
-func TestImports(t *testing.T) {
-	files, err := filepath.Glob("*.go")
-	if err != nil || len(files) < 4 {
-		t.Fatalf("found %d files: %v", len(files), err)
-	}
-	for _, name := range files {
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, spec := range file.Imports {
-			path := strings.Trim(spec.Path.Value, `"`)
-			outside := strings.Contains(strings.Split(path, "/")[0], ".") && path != "modernc.org/sqlite"
-			test := strings.HasSuffix(name, "_test.go") &&
-				path == "github.com/stepkeeper/stepkeeper/demo/audit"
-			if outside && !test {
-				t.Errorf("%s imports %s", name, path)
-			}
-		}
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -336,94 +335,6 @@ func TestOutage(t *testing.T) {
 	}
 	if got := f.Counts(services.Payment); got.Outage != 16 || got.Calls != 9 {
 		t.Errorf("counts %+v, want 16 during the outage and 9 calls", got)
-	}
-}
-
-// TestSeed: the same seed gives each call the same outcome, whatever the order and company of calls.
-func TestSeed(t *testing.T) {
-	run := func(seed uint64, backwards, together bool) map[string]int {
-		rates := services.DefaultRates()
-		for name, r := range rates {
-			r.Before = 0.2
-			r.TooMany = 0.2
-			r.After = 0.1
-			r.Cut = 0.1
-			r.SlowFor = time.Millisecond
-			r.HangFor = 5 * time.Millisecond
-			rates[name] = r
-		}
-		f := start(t, seed, rates)
-		got := map[string]int{}
-		var mu sync.Mutex
-		var calls sync.WaitGroup
-		one := func(n int) {
-			k := fmt.Sprintf("order-%d/0/charge", n)
-			for i := range 3 {
-				status, _ := post(t, f, "charge", k, inputs["charge"])
-				mu.Lock()
-				got[fmt.Sprintf("%s #%d", k, i)] = status
-				mu.Unlock()
-			}
-		}
-		for n := range 30 {
-			if backwards {
-				n = 29 - n
-			}
-			if together {
-				calls.Go(func() { one(n) })
-			} else {
-				one(n)
-			}
-		}
-		calls.Wait()
-		return got
-	}
-	a := run(7, false, false)
-	b := run(7, true, true)
-	other := run(8, false, false)
-	if fmt.Sprint(a) != fmt.Sprint(b) {
-		t.Errorf("the same seed gave\n%v\nand\n%v", a, b)
-	}
-	if fmt.Sprint(a) == fmt.Sprint(other) {
-		t.Error("another seed gave the same outcomes")
-	}
-}
-
-// TestMark: the first call after the mark is noted, and none before it.
-func TestMark(t *testing.T) {
-	f := start(t, 1, nil)
-	post(t, f, "charge", key, inputs["charge"])
-	before := time.Now()
-	f.Mark()
-	if _, ok := f.FirstCall(); ok {
-		t.Error("a call from before the mark counts")
-	}
-	post(t, f, "confirm", key, inputs["confirm"])
-	first, ok := f.FirstCall()
-	if !ok || first.Before(before) || first.After(time.Now()) {
-		t.Errorf("first call at %v, %v; want one since the mark", first, ok)
-	}
-	post(t, f, "confirm", key, inputs["confirm"])
-	if again, _ := f.FirstCall(); !again.Equal(first) {
-		t.Error("a later call replaced the first")
-	}
-}
-
-// TestDefaultRates: at most one fault a call, and few for the service that cannot recognise keys.
-func TestDefaultRates(t *testing.T) {
-	all := services.DefaultRates()
-	for _, name := range services.Names() {
-		r := all[name]
-		inDoubt := r.Before + r.After + r.Hang + r.Cut + r.Late
-		if sum := inDoubt + r.TooMany; sum <= 0 || sum > 0.2 {
-			t.Errorf("%s: %.3f of the calls fail", name, sum)
-		}
-		if r.HangFor <= time.Second {
-			t.Errorf("%s: hangs for %s, no longer than a step's timeout", name, r.HangFor)
-		}
-		if name == services.Shipping && (inDoubt > 0.01 || r.Late > 0) {
-			t.Errorf("%.3f of the bookings are left in doubt; want a handful in a thousand", inDoubt)
-		}
 	}
 }
 

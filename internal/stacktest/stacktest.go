@@ -158,69 +158,9 @@ func (w *Deployment) Address(queue string) string { return endpoint + "/00000000
 // endpoint is the address of the queues for the clients of a deployment. Nothing listens there.
 const endpoint = "http://127.0.0.1:9"
 
-// Client returns a client of the deployment. The test must call the client with a context that can end. The
-// deployment panics if a call arrives with a context that cannot end. Such a call means that the client did
-// not pass the context on.
+// Client returns a client of the deployment.
 func (w *Deployment) Client(opts ...client.Option) *client.Client {
-	p := w.Parts
-	p.Tasks = tasks{p.Tasks}
-	p.Definitions = definitions{p.Definitions}
-	p.Queues = queues{p.Queues}
-	return operate.Over(p, opts...)
-}
-
-func handed(ctx context.Context) {
-	if ctx.Done() == nil {
-		panic("a call has another context than its caller's")
-	}
-}
-
-type tasks struct{ aws.Tasks }
-
-func (t tasks) Load(ctx context.Context, ids []string) ([]*port.Record, []error) {
-	handed(ctx)
-	return t.Tasks.Load(ctx, ids)
-}
-
-func (t tasks) Content(ctx context.Context, id, hash string) ([]byte, error) {
-	handed(ctx)
-	return t.Tasks.Content(ctx, id, hash)
-}
-
-func (t tasks) Ended(ctx context.Context, id string) (bool, error) {
-	handed(ctx)
-	return t.Tasks.Ended(ctx, id)
-}
-
-func (t tasks) List(ctx context.Context, q port.Query) (port.Page, error) {
-	handed(ctx)
-	return t.Tasks.List(ctx, q)
-}
-
-type definitions struct{ aws.Definitions }
-
-func (d definitions) Definition(ctx context.Context, hash string) ([]byte, error) {
-	handed(ctx)
-	return d.Definitions.Definition(ctx, hash)
-}
-
-type queues struct{ aws.Queues }
-
-func (q queues) Queue(name string) (port.Queue, error) {
-	found, err := q.Queues.Queue(name)
-	return queue{found}, err
-}
-
-type queue struct{ port.Queue }
-
-func (q queue) Send(ctx context.Context, messages []port.Message) []error {
-	handed(ctx)
-	return q.Queue.Send(ctx, messages)
-}
-
-func (q queue) Depth(ctx context.Context) (port.Depth, error) {
-	handed(ctx)
-	return q.Queue.Depth(ctx)
+	return operate.Over(w.Parts, opts...)
 }
 
 func (w *Deployment) run(t testing.TB, clock port.Clock) {

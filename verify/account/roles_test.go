@@ -11,7 +11,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"testing"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -41,21 +40,6 @@ func denials(who, text string) (all []string) {
 		}
 	}
 	return all
-}
-
-func TestDenials(t *testing.T) {
-	const text = `User: arn:aws:sts::1:assumed-role/a/b is not authorized to perform: sqs:SendMessage on resource: ` +
-		`arn:aws:sqs:q because no policy allows it
-api error AccessDenied: Access Denied
-ok`
-	got := denials("operator", text+"\n"+text)
-	want := []string{
-		"operator     sqs:SendMessage                    arn:aws:sqs:q",
-		"operator     api error AccessDenied: Access Denied",
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("%q", got)
-	}
 }
 
 func (c *check) roleARN(name string) string {

@@ -23,35 +23,22 @@ import (
 )
 
 type options struct {
-	out, binary, floor, only, profile              string
-	orders, repeats, stored, finished              int
-	running, concurrency, timers, routes, children int
+	out, floor, only, profile            string
+	orders, repeats, stored, concurrency int
 }
 
 type figures struct {
-	OrdersPerS         float64            `json:"orders_per_s"`
-	FloorOrdersPerS    float64            `json:"floor_orders_per_s"`
-	RatioToFloor       float64            `json:"ratio_to_floor"`
-	OrdersPerS1MStored float64            `json:"orders_per_s_1m_stored"`
-	RatioStored        float64            `json:"ratio_1m_stored"`
-	StoredOrders       int                `json:"stored_orders"`
-	HTTPOrdersPerS     float64            `json:"http_orders_per_s"`
-	P50MS              float64            `json:"p50_ms"`
-	P99MS              float64            `json:"p99_ms"`
-	FloorP50MS         float64            `json:"floor_p50_ms"`
-	ReadyMS            float64            `json:"ready_ms"`
-	Ready10kMS         float64            `json:"ready_10k_running_ms"`
-	RSSMB              float64            `json:"rss_mb"`
-	SweepMS            map[string]float64 `json:"sweep_100_overdue_ms"`
-	Timers             int                `json:"timers"`
-	TimerLateP50MS     float64            `json:"timer_late_p50_ms"`
-	TimerLateMaxMS     float64            `json:"timer_late_max_ms"`
-	TimersRSSMB        float64            `json:"timers_rss_mb"`
-	Routes             []route            `json:"routes"`
-	Children           []family           `json:"children"`
-	DecisionsPerS      float64            `json:"decisions_per_s"`
-	AllocsPerDecision  float64            `json:"allocs_per_decision"`
-	Seconds            float64            `json:"seconds"`
+	OrdersPerS         float64 `json:"orders_per_s"`
+	FloorOrdersPerS    float64 `json:"floor_orders_per_s"`
+	RatioToFloor       float64 `json:"ratio_to_floor"`
+	OrdersPerS1MStored float64 `json:"orders_per_s_1m_stored"`
+	RatioStored        float64 `json:"ratio_1m_stored"`
+	StoredOrders       int     `json:"stored_orders"`
+	HTTPOrdersPerS     float64 `json:"http_orders_per_s"`
+	P50MS              float64 `json:"p50_ms"`
+	P99MS              float64 `json:"p99_ms"`
+	FloorP50MS         float64 `json:"floor_p50_ms"`
+	Seconds            float64 `json:"seconds"`
 }
 
 var parts = []struct {
@@ -59,16 +46,9 @@ var parts = []struct {
 	// measure measures one part. The folder dir is empty.
 	measure func(ctx context.Context, o options, dir string, f *figures, w io.Writer) error
 }{
-	{"core", measureCore},
 	{"throughput", measureFloorAndThroughput},
 	{"http", measureHTTP},
 	{"alone", measureAlone},
-	{"ready", measureReady},
-	{"memory", measureMemory},
-	{"sweep", measureSweep},
-	{"timers", measureTimers},
-	{"routes", measureRoutes},
-	{"children", measureChildren},
 	{"stored", measureStored},
 }
 
@@ -82,28 +62,14 @@ func main() {
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.out, "out", "bench.json", "file for the figures")
-	f.StringVar(&o.binary, "binary", "",
-		"stepkeeper program, for the time until it is ready; empty: that part is left out")
 	f.StringVar(&o.floor, "floor", "", "program of the floor, built from ./verify/bench/floor with -pgo=off")
 	f.StringVar(&o.only, "only", "",
-		"measure one part only: core, throughput, http, alone, ready, memory, sweep, timers, routes, "+
-			"children, stored")
+		"measure one part only: throughput, http, alone, stored")
 	f.StringVar(&o.profile, "cpuprofile", "", "file for a CPU profile of the bench; empty means none")
 	f.IntVar(&o.orders, "orders", 30_000, "orders of one repetition")
 	f.IntVar(&o.repeats, "repeats", 3, "repetitions; the median counts")
 	f.IntVar(&o.concurrency, "concurrency", 64, "orders in flight")
 	f.IntVar(&o.stored, "stored", 1_000_000, "finished orders stored before the last throughput")
-	f.IntVar(&o.finished, "finished", 100_000, "finished tasks for the memory")
-	f.IntVar(&o.children, "children", 10_000, "child tasks of one order")
-	f.IntVar(&o.routes, "routes", 300, "orders of each case of two agents for one service")
-	f.IntVar(&o.timers, "timers", 100_000, "orders that wait for the same second")
-	f.IntVar(&o.running, "running", 10_000, "running tasks for the memory and the restart")
-	cmd.AddCommand(&cobra.Command{ // measureMemory starts this command as a separate process
-		Use: "memory FOLDER", Hidden: true, Args: cobra.ExactArgs(1), SilenceUsage: true,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return restarted(cmd.Context(), args[0], cmd.OutOrStdout())
-		},
-	})
 	cmd.AddCommand(contestantCommand())
 	embedded.SetCollector(os.Getenv)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)

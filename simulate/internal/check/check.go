@@ -61,9 +61,6 @@ func Committed(w *world.Simulation, before, after *protocol.Task, record *port.R
 	if !m.remindsOnly() {
 		o.Seen.Writes++
 	}
-	if after.ProcessState == core.Processing && (before == nil || before.ProcessState != core.Processing) {
-		o.Seen.ForwardAt = w.Now
-	}
 	m.verdicts()
 	m.identity()
 	if m.commanded {
@@ -75,9 +72,7 @@ func Committed(w *world.Simulation, before, after *protocol.Task, record *port.R
 	m.silent()
 	m.sequence()
 	m.erased()
-	m.why()
 	m.settled()
-	m.fits()
 	m.replies()
 	for i := range after.Steps {
 		m.step(i)

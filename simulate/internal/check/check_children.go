@@ -28,15 +28,8 @@ func (m *move) children() {
 			open[o.Index] = true
 			m.inDoubt(s, o)
 		}
-		switch {
-		case len(c.Open) > d.Each.Concurrency:
+		if len(c.Open) > d.Each.Concurrency {
 			m.fail("P40", "step %s has %d children open, %d may be", s.Name, len(c.Open), d.Each.Concurrency)
-		case c.Enough > 0 && (s.State == core.Processed || s.State == core.Settling):
-			m.enough(s)
-		case s.State == core.Processed && (len(c.Open) > 0 || c.Next < c.Count || c.Failed > d.Each.Tolerate):
-			m.fail("P40",
-				"step %s is Processed with %d children open, %d of %d started, and %d failed of %d that may",
-				s.Name, len(c.Open), c.Next, c.Count, c.Failed, d.Each.Tolerate)
 		}
 	}
 }
@@ -50,19 +43,6 @@ func (m *move) inDoubt(s *protocol.Step, o protocol.OpenChild) {
 	id := core.Parent{OrderID: m.after.OrderID, Run: m.after.Run, Step: s.Name, Index: o.Index}.ChildID()
 	if !m.w.Store.Rows[id].Known() {
 		m.fail("P41", "step %s is in doubt about its child %s, which never existed", s.Name, id)
-	}
-}
-
-// enough checks a step that has ended by the first of its children: of a Processed one, all others are undone, and no
-// child that was ever asked is forgotten.
-func (m *move) enough(s *protocol.Step) {
-	c := s.Children
-	switch {
-	case c.Failed > c.Count-c.Enough:
-		m.fail("P40", "step %s is %s, %d of %d children have failed, and %d must end well", s.Name, s.State, c.Failed,
-			c.Count, c.Enough)
-	case s.State == core.Processed && len(c.Open) > 0:
-		m.fail("P40", "step %s is Processed, and %d children that have lost are not undone", s.Name, len(c.Open))
 	}
 }
 

@@ -2,7 +2,6 @@ package check
 
 import (
 	"encoding/json"
-	"fmt"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
@@ -25,31 +24,12 @@ func PastReturn(def *core.Definition, t *protocol.Task) bool {
 	return false
 }
 
-// withoutEffect reports whether the step certainly has no effect. The reason may be a statement of the
-// service or of the operator (P22a). The step may also have failed before any claim.
-func withoutEffect(s *protocol.Step) bool {
-	stated := s.Resolved != nil && s.Resolved.Fact != core.Happened && s.Resolved.At > s.Claim.At
-	return s.NoEffect != 0 || stated && s.State == core.Compensated || s.First.Nth == 0 && s.FailureCode != ""
-}
-
 // alerts reports whether the end of the task alerts the operator (P11, an end is reported until settled).
 // Every Error alerts the operator. An undo after a failure alerts the operator only if the workflow requests
 // an alert.
 func alerts(def *core.Definition, t *protocol.Task) bool {
 	undone := t.ProcessState == core.Compensated && t.Undo.Why == protocol.WhyFailure
 	return t.ProcessState == core.Error || undone && def != nil && def.AlertUndone
-}
-
-// undoneFor returns a description of the reason of an undo. A task that has stopped stores this reason
-// separately from the reason of the Error.
-func undoneFor(t *protocol.Task, stopped bool) string {
-	step := t.Reason.Step
-	code := t.Reason.Code
-	if t.ProcessState == core.Error || stopped {
-		step = t.Undo.Reason.Step
-		code = t.Undo.Reason.Code
-	}
-	return fmt.Sprintf("%s, step %q (%s)", t.Undo.Why, step, code)
 }
 
 // live returns the earliest time at which an actor must process the task, or 0 if there is no such time (P9,
@@ -74,23 +54,6 @@ func live(t *protocol.Task) core.Time {
 		}
 	}
 	return first
-}
-
-// longestHold returns the longest time during which attempts with this error code stay uncounted (P45, "not
-// now" is not a failure).
-func longestHold(d *core.StepDefinition, code string) core.Duration {
-	if d.PollFor == 0 || code == core.CodeBreakerOpen || code == core.CodeUnauthorized || code == "no-agent" {
-		return d.MaxQueueTime
-	}
-	return d.PollFor
-}
-
-// verdictsOf returns the stored verdicts on the answers to a step.
-func verdictsOf(s *protocol.Step) []protocol.Verdict {
-	if s.Answers == nil {
-		return nil
-	}
-	return s.Answers.Verdicts
 }
 
 // DecidedOf returns the decision that the output of an answered step contains. The result ok is false if the

@@ -1,10 +1,7 @@
 package check
 
 import (
-	"cmp"
-	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -13,24 +10,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
-
-// given checks that the requests of a step with a corrected input contain this input (P51, a call can get
-// another input).
-func given(w *world.Simulation, t *protocol.Task, r *message.Request) {
-	if t == nil || t.Run != r.Run || r.Operation != core.Do && string(r.Input) == "" {
-		return
-	}
-	s := t.Step(r.Step)
-	if _, d := w.StepOf(t, r.Step); s == nil || s.Corrected == nil || r.Attempt != s.Attempt ||
-		r.Operation == core.UndoOp && d.Undo.Input != nil {
-		return
-	}
-	w.Checks.Did("P51")
-	if string(r.Input) != string(s.Corrected.Input) {
-		w.Violate("P51", "step %s of %s is asked with %s, and was given %s", r.Step, r.OrderID, r.Input,
-			s.Corrected.Input)
-	}
-}
 
 // budgets returns the largest number of failures that the definition permits for a step and for its undo. If
 // the order was moved, it considers all definitions, because a moved order keeps its failure counts.
@@ -180,14 +159,12 @@ func sentRequest(w *world.Simulation, p *world.Process, r *message.Request) {
 				r.Step, r.OrderID)
 		}
 	}
+	w.Checks.Did("P33")
 	if _, d := w.StepOf(t, r.Step); d.Agent == "" {
 		w.Violate("P33", "step %s of %s waits, and %s is asked to do it", r.Step, r.OrderID, r.Agent)
 	}
-	routed(w, t, r)
 	meant(w, o, r)
 	times(w, o, t, r)
-	given(w, t, r)
-	because(w, t, r)
 	same(w, "P12", o.Seen.Requests, fmt.Sprintf("%s/%d/%s", r.Step, r.Attempt, r.Key), r)
 	if bound := 100 + 20*len(w.Def.Steps)*w.Def.HopBudget; len(o.Seen.Requests) > bound &&
 		calls(&o.Seen) > bound {
@@ -207,48 +184,6 @@ func calls(h *world.History) (n int) {
 	return n
 }
 
-// because checks the field "because" in the input of a request. The field must contain the failure code of
-// the step's first predecessor (P42, orders can go on after failures).
-func because(w *world.Simulation, t *protocol.Task, r *message.Request) {
-	if t == nil || t.Run != r.Run || r.Operation == core.UndoOp {
-		return
-	}
-	_, d := w.StepOf(t, r.Step)
-	var in struct{ Because *string }
-	if !strings.Contains(string(d.Input), "because") || t.Step(r.Step).Corrected != nil ||
-		json.Unmarshal(r.Input, &in) != nil {
-		return
-	}
-	w.Checks.Did("P42")
-	if code := t.Step(d.After[0]).FailureCode; in.Because == nil && code != "" || in.Because != nil &&
-		*in.Because != code {
-		w.Violate("P42", "step %s of %s gets %s as the failure of %s, which is %q", r.Step, r.OrderID,
-			r.Input, d.After[0], code)
-	}
-}
-
-// routed checks the agent of a request. The agent must be one of the step's agents. After a failed attempt,
-// the next attempt must use a different agent (P44, several agents can do one step).
-func routed(w *world.Simulation, t *protocol.Task, r *message.Request) {
-	_, d := w.StepOf(t, r.Step)
-	if !slices.Contains(d.AllAgents(), r.Agent) {
-		w.Violate("P44", "step %s of %s asks agent %s, and its agents are %s", r.Step, r.OrderID, r.Agent,
-			d.AllAgents())
-	}
-	if t == nil || len(d.Others) == 0 {
-		return
-	}
-	w.Checks.Did("P44")
-	for _, a := range t.Attempts.Last {
-		if a.Step == r.Step && a.Number == r.Attempt-1 && a.Outcome != protocol.OutcomeSuperseded &&
-			cmp.Or(a.Agent, d.Agent) == r.Agent && t.Run == r.Run {
-			w.Violate("P44",
-				"attempt %d of step %s of %s asks agent %s again, at which the one before was not done",
-				r.Attempt, r.Step, r.OrderID, r.Agent)
-		}
-	}
-}
-
 func same(w *world.Simulation, rule string, seen map[string]string, key string, v port.Value) {
 	b, err := v.Encode()
 	if err != nil {
@@ -264,14 +199,6 @@ func same(w *world.Simulation, rule string, seen map[string]string, key string, 
 func sentStatus(w *world.Simulation, s *message.Status) {
 	o := w.ByID[s.OrderID]
 	t := w.Store.Task(s.OrderID)
-	if o != nil && t != nil && s.Kind == core.StatusCommandRefused {
-		w.Checks.Did("P5")
-		if slices.ContainsFunc(t.Commands.Verdicts,
-			func(v protocol.Verdict) bool { return v.ID == s.CommandID && v.Accepted }) {
-			w.Violate("P5", "command %s of %s was accepted and is reported as refused", s.CommandID,
-				s.OrderID)
-		}
-	}
 	if o == nil || s.Seq == 0 {
 		return
 	}

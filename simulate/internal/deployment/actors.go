@@ -142,7 +142,7 @@ func SetUp(w *world.Simulation) {
 			w.Until = max(w.Until, q.Stopped)
 		}
 	}
-	w.Waits = check.Longest(w.Defs)
+	w.Waits = longest(w.Defs)
 	if w.Waits > world.FaultTime/2 {
 		w.Through = w.Choose("world", "through", 2, 0.5) == 1
 	}

@@ -3,6 +3,7 @@ package deployment
 import (
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/check"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
@@ -56,7 +57,7 @@ func Play(w *world.Simulation) {
 func Next(w *world.Simulation) {
 	e := w.Agenda.Pop()
 	w.Now = max(w.Now, e.At)
-	if !w.Quiescing && w.Now > w.Until && !check.Outlasts(w) {
+	if !w.Quiescing && w.Now > w.Until && !outlasts(w) {
 		quiesce(w)
 	}
 	switch {
@@ -83,9 +84,49 @@ func Stop(w *world.Simulation) {
 
 func quiesce(w *world.Simulation) {
 	w.Quiescing = true
-	w.QuiescedAt = w.Now
 	w.Trace("world", "", "the faults are over")
 	if !w.Operating {
 		operate(w)
 	}
+}
+
+// longest returns the longest time in milliseconds that an order may spend in waiting steps, over all
+// definitions.
+func longest(all []*core.Definition) (most int64) {
+	for _, def := range all {
+		sum := int64(0)
+		for i := range def.Steps {
+			switch d := &def.Steps[i]; {
+			case d.Answer != nil:
+				sum += int64(d.Timeout)
+			case d.Wait == nil:
+			case d.Input != nil:
+				sum += int64(366*core.Day + d.Wait.Spread)
+			default:
+				sum += int64(d.Wait.For + d.Wait.Spread)
+			}
+		}
+		most = max(most, sum)
+	}
+	return most
+}
+
+// outlasts reports whether the phase with faults continues because an order waits. This happens only if
+// w.Through is true. The phase then ends ten minutes after the wait.
+func outlasts(w *world.Simulation) bool {
+	if !w.Through {
+		return false
+	}
+	for _, o := range w.AllOrders {
+		t := w.Store.Task(o.Id)
+		if t == nil || t.ProcessState != core.Processing {
+			continue
+		}
+		for i := range t.Steps {
+			if s := &t.Steps[i]; s.State == core.Waiting && s.Children == nil {
+				w.Until = max(w.Until, int64(s.Wait.At)-w.Start+10*60_000)
+			}
+		}
+	}
+	return w.Now <= w.Until
 }

@@ -1,7 +1,6 @@
 package explore
 
 import (
-	"encoding/json"
 	"path/filepath"
 	"reflect"
 	"testing"
@@ -9,7 +8,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/shared/workflow"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 	"github.com/stepkeeper/stepkeeper/simulate"
 )
@@ -105,49 +103,10 @@ func TestOnlyRestarts(t *testing.T) {
 		faults = append(faults, simulate.FaultNamed(name))
 	}
 	for seed := range uint64(300) {
-		d := drawnWorkflow(seed)
-		d.Deadline = 0
-		d.OnDeadline = ""
-		d.HopBudget = 10_000
-		for i := range d.Steps {
-			nobodyLoses(&d.Steps[i])
-			if d.Steps[i].Fail != nil {
-				d.Steps[i].When = "false"
-				continue
-			}
-			if d.Steps[i].Wait != nil {
-				d.Steps[i].Input = nil // a time that is none
-				continue
-			}
-			if d.Steps[i].Answer != nil { // no answer comes
-				d.Steps[i].Answer.Refuse = ""
-				d.Steps[i].Answer.TimeoutValue = json.RawMessage(`"yes"`)
-				d.Steps[i].Input = nil
-				continue
-			}
-			if e := d.Steps[i].Each; e != nil {
-				d.Steps[i].Input = json.RawMessage(`[{"n":1},{"n":2}]`)
-				if e.Repeat != nil {
-					d.Steps[i].Input = nil
-					e.Repeat.OnExhausted = core.OnExhaustedKeep
-				}
-				for k := range e.Child.Steps {
-					e.Child.Steps[k].Retry.MaxFailures = 1000
-					e.Child.Steps[k].Grade = core.Idempotent
-				}
-				e.Child.HopBudget = 10_000
-				if err := workflow.Seal(e.Child); err != nil {
-					t.Fatal(err)
-				}
-				e.Definition = e.Child.Hash
-				continue
-			}
+		d := calm(t, seed, 10_000, func(d *core.Definition, i int) {
 			d.Steps[i].Retry.MaxFailures = 1000
 			d.Steps[i].Grade = core.Idempotent
-		}
-		if err := workflow.Seal(d); err != nil {
-			t.Fatal(err)
-		}
+		})
 		r := simulate.Run(simulate.Scenario{
 			Definition: d, Alone: true,
 			Only: faults,

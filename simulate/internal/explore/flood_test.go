@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/shared/workflow"
 	"github.com/stepkeeper/stepkeeper/simulate"
 )
 
@@ -41,49 +40,7 @@ func flooded(t *testing.T, base func(simulate.Point) int) {
 	orders := 0
 	commits := 0
 	for n := range uint64(200) {
-		d := drawnWorkflow(n)
-		d.Deadline = 0
-		d.OnDeadline = ""
-		d.HopBudget = 100
-		for i := range d.Steps {
-			s := &d.Steps[i]
-			nobodyLoses(s)
-			if s.Fail != nil {
-				s.When = "false"
-				continue
-			}
-			if s.Wait != nil {
-				s.Input = nil // a time that is none
-				continue
-			}
-			if s.Answer != nil { // no answer comes
-				s.Answer.Refuse = ""
-				s.Answer.TimeoutValue = json.RawMessage(`"yes"`)
-				s.Input = nil
-				continue
-			}
-			if e := s.Each; e != nil {
-				s.Input = json.RawMessage(`[{"n":1},{"n":2}]`)
-				if e.Repeat != nil {
-					s.Input = nil
-					e.Repeat.OnExhausted = core.OnExhaustedKeep
-				}
-				for k := range e.Child.Steps {
-					patient(e.Child, k)
-					d.Agents[e.Child.Steps[k].Agent] = e.Child.Agents[e.Child.Steps[k].Agent]
-				}
-				e.Child.HopBudget = 100
-				if err := workflow.Seal(e.Child); err != nil {
-					t.Fatal(err)
-				}
-				e.Definition = e.Child.Hash
-				continue
-			}
-			patient(d, i)
-		}
-		if err := workflow.Seal(d); err != nil {
-			t.Fatal(err)
-		}
+		d := calm(t, n, 100, patient)
 		r := simulate.Run(simulate.Scenario{Definition: d, Alone: true, Base: base}, simulate.Plain{},
 			simulate.Options{})
 		if r.Violation != nil {
@@ -100,6 +57,45 @@ func flooded(t *testing.T, base func(simulate.Point) int) {
 		t.Errorf("in %d workflows not all orders ended Processed", undone)
 	}
 	t.Logf("%d orders, %d commits", orders, commits)
+}
+
+// calm returns a drawn workflow that nothing but its calls undoes: no rule, deadline, answer or lost race, with time for
+// hops. The function change changes each call, also those of its children.
+func calm(t *testing.T, n uint64, hops int, change func(d *core.Definition, i int)) *core.Definition {
+	t.Helper()
+	d := drawnWorkflow(n)
+	d.Deadline = 0
+	d.OnDeadline = ""
+	d.HopBudget = hops
+	for i := range d.Steps {
+		s := &d.Steps[i]
+		nobodyLoses(s)
+		switch e := s.Each; {
+		case s.Fail != nil:
+			s.When = "false"
+		case s.Wait != nil:
+			s.Input = nil // a time that is none
+		case s.Answer != nil: // no answer comes
+			s.Answer.Refuse = ""
+			s.Answer.TimeoutValue = json.RawMessage(`"yes"`)
+			s.Input = nil
+		case e != nil:
+			s.Input = json.RawMessage(`[{"n":1},{"n":2}]`)
+			if e.Repeat != nil {
+				s.Input = nil
+				e.Repeat.OnExhausted = core.OnExhaustedKeep
+			}
+			for k := range e.Child.Steps {
+				change(e.Child, k)
+				d.Agents[e.Child.Steps[k].Agent] = e.Child.Agents[e.Child.Steps[k].Agent]
+			}
+			e.Child.HopBudget = hops
+			e.Definition = sealed(e.Child).Hash
+		default:
+			change(d, i)
+		}
+	}
+	return sealed(d)
 }
 
 // nobodyLoses makes a step have no deadline, and an Any or a list need all of its members or children. Otherwise

@@ -134,7 +134,6 @@ func weight(d *Driver, agent string, waited core.Duration) core.Duration {
 func history(d *Driver, h *Digest, o *world.Order) {
 	s := &o.Seen
 	t := d.W.Store.Task(o.Id)
-	h.Number(int64(len(s.Cancels)))
 	for _, def := range d.W.Known() {
 		for i := range def.Steps {
 			h.Number(int64(s.Counted[def.Steps[i].Name]))

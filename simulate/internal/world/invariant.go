@@ -51,10 +51,9 @@ var invariants = []Invariant{
 	{"P2", "the run grows only when a Compensated task is resubmitted"},
 	{"P3", "a reply echoes its request, and a call matches its request"},
 	{"P6", "no call lasts longer than its timeout"},
-	{"P5", "commands are numbered; one ID has one verdict"},
+	{"P5", "commands are numbered, and a command that was refused is never accepted later"},
 	{"P9", "every task that is not at rest has a due time"},
-	{"P9a", "a retry is not claimed before its wait is over"},
-	{"P11", "no end is settled before it was reported, and the alert of every end is raised"},
+	{"P11", "the alert of every end is raised, before the status of the end is sent"},
 	{"P12", "an effect that is emitted again is the same, byte for byte"},
 	{"P13", "an agent deletes no request whose reply was not sent"},
 	{"P14", "the content of an order never changes"},
@@ -62,9 +61,7 @@ var invariants = []Invariant{
 	{"P16", "the Supervisor claims nothing and sends no request"},
 	{"P18", "an operator states a fact only when no call can take effect any more; no service is asked " +
 		"with a key that it may have forgotten"},
-	{"P17", "a refused Cancel is never accepted later, and a Cancel that comes before its order is not lost"},
-	{"P19", "the reason of an undo is set when the undo begins, and never changes"},
-	{"P20", "no do is claimed while the task compensates"},
+	{"P17", "a Cancel that comes before its order is not lost"},
 	{"P21", "without a fence an undo begins only when no request of the do may begin any more"},
 	{"P22", "an order past a claimed point of no return is not undone"},
 	{"P22a", "an undo past a point of no return begins only after a true proof that the point had no " +
@@ -74,38 +71,22 @@ var invariants = []Invariant{
 		"agrees with the service's books"},
 	{"P25", "from stopBy on, less the clock skew, the agent begins no call and sends nothing"},
 	{"P26", "the ID of an order is never forgotten"},
-	{"P28", "no output that is too large is sent or retried for ever; texts are cut to make room for " +
-		"required fields, and reported values stay"},
-	{"P32", "queue time up to the step's maxQueueTime does not count as a failure"},
-	{"P33", "a waiting step asks no agent, counts no failure, and no longer waits when the task has ended"},
-	{"P34", "a wait ends when its time has come, not before, and at the latest by the next sweep"},
-	{"P35", "a round of answers is decided once, by as many people as it needs, and a decided value " +
-		"never changes"},
-	{"P36", "an accepted answer is never lost, and one ID has one verdict"},
-	{"P37", "a timeout decides a question only after its time, and at the latest by the next sweep"},
-	{"P38", "a call that asks for an answer is not claimed once the answer's step is decided"},
+	{"P28", "no output that is too large is sent, and no document is above its limit"},
+	{"P32", "a reply says how long its request waited, and a plain service is only called if its timeout still fits"},
+	{"P33", "no agent is asked to do a step that waits"},
 	{"P39", "no token of an answer is stored, even if a service repeats it"},
-	{"P40", "a step has no more open children than allowed, and creates each child once; a Processed step " +
-		"has no more failed children than it tolerates"},
+	{"P40", "a step has no more open children than allowed, and none twice"},
 	{"P41", "no effect of a child remains if its parent, or the parent's step, is undone; the children of " +
 		"a Processed parent have ended; a child in doubt has existed"},
-	{"P42", "a failed step that does not stop the task is never claimed again and keeps its failure, and " +
-		"the steps after it wait until it is undone"},
+	{"P42", "a step that failed and that the order went on without is not done afterwards"},
 	{"P43", "progress reports extend an attempt, never past its stopBy, which does not move; an agent " +
 		"reports nothing after stopBy"},
-	{"P44", "a step with several agents asks one of them, and after a failure another one"},
-	{"P45", "a step whose agent made no call that could have had an effect is handed back uncounted, but " +
-		"not beyond maxQueueTime or pollFor"},
 	{"P48", "a task is closed only when no call can take effect any more; it stays closed, and records who " +
 		"closed it and why"},
-	{"P49", "a task is moved only by a command and while nothing is in flight; completed steps stay, and " +
-		"keys keep their meaning"},
-	{"P50", "a step with a rule is never attempted, and fails only with the rule's code or because its " +
-		"condition cannot be evaluated"},
+	{"P49", "a task is moved only by a command and while nothing is in flight, and keys keep their meaning"},
 	{"P51", "another input is given only to a step whose key cannot have had an effect; later requests " +
 		"carry it, and no earlier input takes effect"},
-	{"P52", "only a command erases an order, after its end was reported; then neither its document nor its " +
-		"store holds data that people or services have sent"},
+	{"P52", "only a command erases an order; then its document holds nothing that people or services have sent"},
 	{"mixed", "old and new versions of the program keep each other's fields"},
 	{"bug", "no handler panics, no document is unreadable"},
 }

@@ -14,27 +14,22 @@ type History struct {
 	Requests map[string]string // bytes of the sent requests, by step, attempt and key
 	// agents, operation name, grade and input of the requests, by key and operation (P49, move pins another
 	// definition)
-	Meant     map[string]string
-	StopBy    map[string]core.Time // latest stop-by of the sent requests, by key and operation
-	Done      map[string]core.Time // times at which a Scheduler has deleted the reply done of a do, by key
-	Failed    map[string]bool      // reported failures of dos since the last command, by key and attempt
-	Moved     bool                 // true if the task has pinned another definition
-	Holders   map[string]string    // holders of claims, by step and attempt
-	Counted   map[string]int       // number of counted failures, by step
-	Verdicts  map[string]bool      // acceptance of commands, by their content
-	Cancels   map[int]bool         // runs of the task with a refused Cancel
-	Answered  map[string]bool      // acceptance of answers, by the ID of the answer
-	Passed    map[string]string    // children that have taken a passed answer, by its value (P56)
-	Carried   map[string]int       // number of passed answers that a child began with, by its ID
-	Decisions map[string]string    // decided values, by step, run and round (P35, an answer decides a round)
-	Dirty     bool                 // true if the effects of the order may have changed since the last check
-	Writes    int
+	Meant    map[string]string
+	StopBy   map[string]core.Time // latest stop-by of the sent requests, by key and operation
+	Done     map[string]core.Time // times at which a Scheduler has deleted the reply done of a do, by key
+	Failed   map[string]bool      // reported failures of dos since the last command, by key and attempt
+	Moved    bool                 // true if the task has pinned another definition
+	Holders  map[string]string    // holders of claims, by step and attempt
+	Counted  map[string]int       // number of counted failures, by step
+	Verdicts map[string]bool      // acceptance of commands, by their content
+	Passed   map[string]string    // children that have taken a passed answer, by its value (P56)
+	Carried  map[string]int       // number of passed answers that a child began with, by its ID
+	Dirty    bool                 // true if the effects of the order may have changed since the last check
+	Writes   int
 	// undos that were claimed while the task went forward, by step and attempt (P42, orders can go on after
 	// failures)
 	Alone     map[string]bool
 	Reminded  map[string]core.Time // times at which reminders were decided, by key
-	Wakes     map[string]core.Time // ends of waits, by step and attempt (P34, a wait ends at a fixed time)
-	ForwardAt int64                // time at which the task last began to go forward
 	Submitted bool                 // true if a test in simulate/internal/explore has submitted the order
 }
 
@@ -43,8 +38,7 @@ func NewHistory() History {
 	return History{
 		Received: map[int]bool{}, Reported: map[int]string{}, Alerts: map[string]bool{},
 		Requests: map[string]string{}, Meant: map[string]string{}, Holders: map[string]string{},
-		Counted: map[string]int{}, Verdicts: map[string]bool{}, Cancels: map[int]bool{},
-		Answered: map[string]bool{}, Decisions: map[string]string{}, Wakes: map[string]core.Time{},
+		Counted: map[string]int{}, Verdicts: map[string]bool{},
 		Alone: map[string]bool{}, StopBy: map[string]core.Time{}, Done: map[string]core.Time{},
 		Failed: map[string]bool{}, Passed: map[string]string{}, Carried: map[string]int{},
 		Reminded: map[string]core.Time{},

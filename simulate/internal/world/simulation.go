@@ -102,24 +102,23 @@ type Simulation struct {
 	Embedded  bool
 	// largest number of messages in a queue without a backlog, including the messages in flight (P32, queue
 	// time is not a failure)
-	Capacity   int
-	Long       bool  // true if the phase with faults lasts longer than the services remember keys
-	Until      int64 // end of the phase with faults
-	Waits      int64 // longest total time of an order's waits
-	Through    bool  // true if the phase with faults lasts longer than the orders' waits
-	Quiescing  bool
-	QuiescedAt int64 // time at which the phase with faults ended
-	Operating  bool  // true if the operator's next turn is scheduled
-	SweepAt    int64 // time of the next scheduled sweep; 0 if no sweep is scheduled
-	Leases     map[string]memory.Lease
-	Answered   map[string]bool // scheduled answers, by order, run, step, round and number of votes
-	Traits     map[string]Trait
-	Outages    map[string]int64 // end of the time in which the service behind an agent hangs for all callers
-	Expired    map[string]int64 // end of the time in which a service refuses an agent's credentials
-	Coming     map[string]int64 // end of the time in which a service replies "not yet" to a key
-	Room       Room             // size limit of documents
-	Shards     int
-	Pages      int // index rows per page of the Supervisor; 0 means the Supervisor's default
+	Capacity  int
+	Long      bool  // true if the phase with faults lasts longer than the services remember keys
+	Until     int64 // end of the phase with faults
+	Waits     int64 // longest total time of an order's waits
+	Through   bool  // true if the phase with faults lasts longer than the orders' waits
+	Quiescing bool
+	Operating bool  // true if the operator's next turn is scheduled
+	SweepAt   int64 // time of the next scheduled sweep; 0 if no sweep is scheduled
+	Leases    map[string]memory.Lease
+	Answered  map[string]bool // scheduled answers, by order, run, step, round and number of votes
+	Traits    map[string]Trait
+	Outages   map[string]int64 // end of the time in which the service behind an agent hangs for all callers
+	Expired   map[string]int64 // end of the time in which a service refuses an agent's credentials
+	Coming    map[string]int64 // end of the time in which a service replies "not yet" to a key
+	Room      Room             // size limit of documents
+	Shards    int
+	Pages     int // index rows per page of the Supervisor; 0 means the Supervisor's default
 
 	Rate    float64
 	Enabled [FaultCount]bool
