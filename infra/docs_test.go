@@ -29,9 +29,7 @@ var pages = []string{
 func file(t *testing.T, path ...string) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(append([]string{".."}, path...)...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return string(data)
 }
 
@@ -58,10 +56,8 @@ func firsts(pattern, text string) (found []string) {
 // TestLinks.
 func TestDocs(t *testing.T) {
 	var golden tmpl
-	if err := json.Unmarshal([]byte(file(t, "infra", "testdata", "shop.template.json")),
-		&golden); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal([]byte(file(t, "infra", "testdata", "shop.template.json")),
+		&golden))
 	settings := firsts(`(?m)^//\t([a-z0-9-]+)  `, file(t, "infra", "app", "main.go"))
 	makefile := file(t, "Makefile")
 	for _, name := range pages {
@@ -132,10 +128,8 @@ func TestFailOverComparesTheCopies(t *testing.T) {
 // The page says how much the order example makes.
 func TestCountsInDocs(t *testing.T) {
 	var golden tmpl
-	if err := json.Unmarshal([]byte(file(t, "infra", "testdata", "shop.template.json")),
-		&golden); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal([]byte(file(t, "infra", "testdata", "shop.template.json")),
+		&golden))
 	alarms := 0
 	for _, r := range golden.Resources {
 		if strings.HasPrefix(r.Type, "AWS::CloudWatch::") && strings.HasSuffix(r.Type, "Alarm") {
