@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
@@ -54,9 +56,7 @@ func TestGood(t *testing.T) {
 	sch, err1 := deployment.ReadScheduler(lookup(good()))
 	sup, err2 := deployment.ReadSupervisor(lookup(good()))
 	agent, err3 := deployment.ReadAgent(lookup(good()), true)
-	if err := errors.Join(err1, err2, err3); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(err1, err2, err3))
 	for want, got := range map[string]any{
 		`{` + engine +
 			` Workflows:/var/task/workflows FairQueues:true TokenKeys:arn:aws:secretsmanager:keys Capacity:map[payment:50]}`: sch,
@@ -304,9 +304,7 @@ func TestProcess(t *testing.T) {
 
 func TestQueueOf(t *testing.T) {
 	s, err := deployment.ReadScheduler(lookup(good()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if name, err := deployment.QueueOf(s.Queues,
 		"arn:aws:sqs:eu-central-1:1:S-control"); name != port.Control || err != nil {
 		t.Errorf("%q %v", name, err)
@@ -334,9 +332,7 @@ func TestPeers(t *testing.T) {
 		t.Errorf("the setting is %q, want %q, which is the shortest", got, want)
 	}
 	s, err := deployment.ReadScheduler(lookup(env))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if s.Priorities {
 		t.Error("priorities, without a queue for them")
 	}
