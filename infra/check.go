@@ -40,7 +40,7 @@ func (p Props) withDefaults() (Props, error) {
 	if p.Build == nil {
 		p.Build = build.Go
 	}
-	c.within("Shards", p.Shards, 1, 1024)
+	c.within("Shards", p.Shards, 1, deployment.MaxShards)
 	c.spanning("SweepInterval", p.SweepInterval, deployment.MinSweepEvery, deployment.MaxSweepEvery,
 		time.Minute)
 	p.Tuning.OldestOverdue = cmp.Or(p.Tuning.OldestOverdue, 4*time.Minute+p.SweepInterval)

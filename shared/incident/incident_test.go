@@ -395,17 +395,22 @@ func TestNoOrderIsLostAtTheEnd(t *testing.T) {
 	d.want("which is not over")
 }
 
-// An incident is not over if a sweep did not reach its orders.
-func TestMoreThanASweepReads(t *testing.T) {
-	d := newDesk(t, nil)
-	d.stop("o-1", "order", "pay", "declined")
-	for i := range 10_000 { // listed first
+// crowd puts so many other orders before o-1 that a sweep does not reach it.
+func (d *desk) crowd() {
+	for i := range 10_000 {
 		a := d.inError["o-1"]
 		a.OrderID = fmt.Sprintf("a-%05d", i)
 		a.Code = "busy"
 		d.inError[a.OrderID] = a
 	}
 	d.pageSize = 1000
+}
+
+// An incident is not over if a sweep did not reach its orders.
+func TestMoreThanASweepReads(t *testing.T) {
+	d := newDesk(t, nil)
+	d.stop("o-1", "order", "pay", "declined")
+	d.crowd()
 	d.want("the first", "first 1")
 	d.sweepAfter(20 * time.Minute)
 	d.want("not read")
@@ -419,13 +424,7 @@ func TestFirstIsReportedAlthoughItWasNotRead(t *testing.T) {
 	d := newDesk(t, nil)
 	d.broken = errors.New("no mail")
 	d.stop("o-1", "order", "pay", "declined")
-	for i := range 10_000 {
-		a := d.inError["o-1"]
-		a.OrderID = fmt.Sprintf("a-%05d", i)
-		a.Code = "busy"
-		d.inError[a.OrderID] = a
-	}
-	d.pageSize = 1000
+	d.crowd()
 	d.broken = nil
 	d.sweepAfter(time.Minute)
 	d.want("later", "first 0")

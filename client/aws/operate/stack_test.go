@@ -319,7 +319,8 @@ func TestCancel(t *testing.T) {
 	})
 }
 
-// Who decides sees what it is about, also if the order's content is stored apart from its task.
+// Who decides sees what it is about, also if the order's content is stored apart from its task. Answers are sent like
+// commands, and their verdicts are stored in the task.
 func TestQuestionOnAStack(t *testing.T) {
 	stores(t, func(t *testing.T, w *stacktest.Deployment) {
 		c := w.Client()
@@ -340,24 +341,6 @@ func TestQuestionOnAStack(t *testing.T) {
 			require.Equal(t, "May "+id+" go on?", asked.Question, end)
 			require.Equal(t, end, asked.Show.End, id)
 		}
-	})
-}
-
-// Answers to a step are sent like commands, through the control queue, and their verdicts are stored in the
-// task.
-func TestAnswersOnAStack(t *testing.T) {
-	stores(t, func(t *testing.T, w *stacktest.Deployment) {
-		c := w.Client()
-		submit(t, c, order("o", "ask", ""))
-		for {
-			x, err := c.Get(t.Context(), "o")
-			if err == nil && x.Steps[0].State == core.Waiting {
-				break
-			}
-			if err != nil {
-				require.ErrorIs(t, err, client.ErrNotFound)
-			}
-		}
 		for _, a := range []struct {
 			by, value, id string
 			accepted      bool
@@ -368,7 +351,7 @@ func TestAnswersOnAStack(t *testing.T) {
 			{"bob", "go", "a4", true},
 			{"bob", "go", "a4", true},
 		} {
-			v, err := c.Answer(t.Context(), "o", client.Reply{
+			v, err := c.Answer(t.Context(), "small", client.Reply{
 				Step: "approve", Value: a.value, By: a.by,
 				Run: -1,
 			}, client.CommandID(a.id))
@@ -380,7 +363,7 @@ func TestAnswersOnAStack(t *testing.T) {
 				require.NotEmpty(t, v.Reason)
 			}
 		}
-		x, err := c.Wait(t.Context(), "o")
+		x, err := c.Wait(t.Context(), "small")
 		require.NoError(t, err)
 		require.Equal(t, core.Processed, x.State)
 		require.Contains(t, string(x.Steps[0].Output), `"by":"ann, bob"`)
