@@ -198,8 +198,13 @@ const (
 // kinds lists the ends of alarm IDs that several queues, functions, tables or agents have.
 var kinds = []string{"Age", "Dead", "Errors", "Lag", "NotCalled", "NotSent", "Returned", "Throttles"}
 
-func (s *Stepkeeper) thresholdsFit() error {
+// alarmsFit reports thresholds of no alarm, and alarms that would have one ID, because IDs are made from the names
+// of agents, queues and tables.
+func (s *Stepkeeper) alarmsFit() error {
 	c := &checker{}
+	for _, id := range s.doubled {
+		c.wrong("two alarms would have the ID %s; call an agent or an entry of ReplyTo and ReplyToBuses otherwise", id)
+	}
 	for _, name := range sorted(s.props.Tuning.Thresholds) {
 		if !slices.Contains(kinds, name) && !slices.Contains(s.alarmIDs, name) {
 			c.wrong("Tuning.Thresholds has %.90q; it must be the ID of an alarm without its ending Alarm, "+
@@ -218,6 +223,10 @@ func (s *Stepkeeper) addAlarm(a alarm) {
 		}
 	}
 	if s.props.Alarms == AlarmsNone || s.props.Alarms == AlarmsEssential && !a.essential {
+		return
+	}
+	if s.Construct.Node().TryFindChild(str(a.id+"Alarm")) != nil {
+		s.doubled = append(s.doubled, a.id)
 		return
 	}
 	most := int(longestLook / cmp.Or(a.period, time.Minute))

@@ -344,6 +344,13 @@ func refusedSettings() map[string]refused {
 
 func refusedResources() map[string]refused {
 	return map[string]refused{
+		"names whose alarms would have one ID": {func(t *testing.T, stack awscdk.Stack, p *infra.Props) {
+			dir := folder(t, map[string]string{"a.yaml": "agents: {index: {url: 'https://p.example'}}"})
+			p.Agents["index"] = infra.Agent{HTTP: filepath.Join(dir, "a.yaml")}
+			p.ReplyTo = map[string]awssqs.IQueue{
+				"a-b": awssqs.NewQueue(stack, str("One"), nil), "aB": awssqs.NewQueue(stack, str("Other"), nil),
+			}
+		}, []string{"two alarms would have the ID IndexThrottles", "two alarms would have the ID ABNotSent"}},
 		"FIFO topic": {func(_ *testing.T, stack awscdk.Stack, p *infra.Props) {
 			p.AlarmTopic = awssns.NewTopic(stack, str("F"), &awssns.TopicProps{Fifo: jsii.Bool(true)})
 		}, []string{"AlarmTopic is a FIFO topic; it must be a standard one"}},

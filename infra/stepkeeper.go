@@ -36,6 +36,7 @@ type Stepkeeper struct {
 	scheduler           awslambda.Function
 	senders             map[string][]*string // ARNs of senders, by the queue's logical name
 	alarmIDs            []string             // IDs of all possible alarms, without the suffix Alarm
+	doubled             []string             // IDs that several alarms would have
 	concurrency         int                  // sum of MaxConcurrency of all mappings
 	environments        map[string]func() any
 	senderIDs           map[string][]string // IDs of the roles that send replies, by agent
@@ -123,7 +124,7 @@ func (s *Stepkeeper) build() error {
 	s.addPolicies()
 	s.addAlarms()
 	s.addCanaries()
-	if err := s.thresholdsFit(); err != nil {
+	if err := s.alarmsFit(); err != nil {
 		return err
 	}
 	s.addDashboard()
