@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awskms"
 
 	"github.com/stepkeeper/stepkeeper/infra"
 )
@@ -122,59 +121,4 @@ func TestNoOtherAccounts(t *testing.T) {
 			}
 		}
 	}
-}
-
-// A key and a ledger that were made elsewhere have their policies there.
-func TestOtherAccountsWithImports(t *testing.T) {
-	var in awscdk.Stack
-	template(t, func(stack awscdk.Stack, p *infra.Props) {
-		in = stack
-		printerElsewhere(stack, p)
-		p.Key = awskms.Key_FromKeyArn(stack, str("Own"), str("arn:aws:kms:eu-central-1:123456789012:key/k"))
-		p.Tables = infra.Tables{
-			Orders: tableOf + "Shop-Orders", Definitions: tableOf + "Shop-Definitions",
-			Ledgers: map[string]string{
-				"shipping":     tableOf + "Shop-Ledger",
-				"notification": tableOf + "Shop-Notices",
-			},
-		}
-	})
-	text := strings.Join(warnings(in), "\n")
-	for _, want := range []string{
-		"the ledger of agent shipping was made elsewhere",
-		"its policy has to let " + printerThere + " use it",
-	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("%q is not among the warnings %s", want, text)
-		}
-	}
-}
-
-// Mistakes about accounts are found at synthesis.
-func TestOtherAccountsAreChecked(t *testing.T) {
-	needNode(t)
-	_, stack := newStack("Refused")
-	p := shop(stack)
-	p.Submitters = []string{"*", "arn:aws:iam::999999999999:root", "arn:aws:iam::" + account + ":role/near"}
-	p.Agents["shipping"] = infra.Agent{External: true, Account: "888", SenderARNs: []string{printerThere}}
-	p.Agents["payment"] = infra.Agent{External: true, Account: "888888888888"}
-	p.Agents["inventory"] = infra.Agent{HTTP: "app/agents.yaml", Account: "888888888888"}
-	p.Agents["notification"] = infra.Agent{External: true, Account: account, SenderARNs: []string{webThere}}
-	defer func() {
-		text := fmt.Sprint(recover())
-		for _, want := range []string{
-			`Submitters has "*"`, `Submitters has "arn:aws:iam::999999999999:root"`,
-			"Submitters has arn:aws:iam::" + account + ":role/near of the stack's own account",
-			`agent "shipping": Account is "888"; it must be the 12 digits`,
-			`agent "payment": Account is set, and SenderARNs names no role of it`,
-			`agent "inventory": Account is for external agents`,
-			`agent "notification": SenderARNs has ` + webThere + ", which is not of its Account " + account,
-			`agent "notification": Account is the stack's own, ` + account,
-		} {
-			if !strings.Contains(text, want) {
-				t.Errorf("%q is not reported in\n%s", want, text)
-			}
-		}
-	}()
-	infra.NewStepkeeper(stack, "Engine", p)
 }

@@ -52,7 +52,6 @@ func (s *Stepkeeper) addAgent(name string, a Agent) error {
 		vpc: a.VPC, subnets: a.Subnets, groups: a.SecurityGroups,
 	})
 	s.publish(name, id, f)
-	s.roles[name] = role
 	senders(role.RoleArn())
 	s.sendsAs(name, a, role)
 	s.addMappings(id, s.invoked(name), name)
@@ -88,14 +87,14 @@ func (s *Stepkeeper) sendsAs(name string, a Agent, role awsiam.IRole) {
 
 func (s *Stepkeeper) agentArchive(name string, a Agent) (string, error) {
 	if a.Folder == "" {
-		return s.content.Archive("agent-"+name, build.HTTPAgent,
+		return s.content.archive("agent-"+name, build.HTTPAgent,
 			map[string][]byte{deployment.AgentFile: s.content.Settings[name]})
 	}
 	folder, err := filepath.Abs(a.Folder)
 	if err != nil {
 		return "", fmt.Errorf("agent %q: %w", name, err)
 	}
-	return s.content.Archive("agent-"+name, folder, nil)
+	return s.content.archive("agent-"+name, folder, nil)
 }
 
 func (s *Stepkeeper) agentEnvironment(name string, a Agent) map[string]*string {

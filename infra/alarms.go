@@ -55,11 +55,7 @@ func (s *Stepkeeper) addAlarms() {
 		id: "OldestOverdue",
 		text: "a task is overdue for too long, because the Supervisor or the Scheduler cannot keep up; run " +
 			"stepkeeper doctor",
-		metric: awscloudwatch.NewMetric(&awscloudwatch.MetricProps{
-			Namespace: str(deployment.MetricNamespace), MetricName: str(deployment.MetricOldestOverdue),
-			Statistic: str("Maximum"), Period: seconds(s.props.SweepInterval),
-			DimensionsMap: &map[string]*string{deployment.MetricDeployment: s.stackName()},
-		}),
+		metric: s.metric(deployment.MetricOldestOverdue, "Maximum", s.props.SweepInterval, "", ""),
 		// Sweeps begin some seconds early or late, so a period may contain none.
 		period: s.props.SweepInterval, gap: 2,
 		threshold: s.props.Tuning.OldestOverdue.Seconds(), periods: 3, essential: true,
@@ -130,14 +126,7 @@ func (s *Stepkeeper) returnedAlarm(function string) {
 		a.threshold = 1
 		period = max(period, s.props.SweepInterval)
 	}
-	a.metric = awscloudwatch.NewMetric(&awscloudwatch.MetricProps{
-		Namespace: str(deployment.MetricNamespace), MetricName: str(deployment.MetricReturned),
-		Statistic: str("Sum"), Period: seconds(period),
-		DimensionsMap: &map[string]*string{
-			deployment.MetricDeployment: s.stackName(),
-			deployment.MetricFunction:   str(function),
-		},
-	})
+	a.metric = s.metric(deployment.MetricReturned, "Sum", period, deployment.MetricFunction, function)
 	a.period = period
 	s.addAlarm(a)
 }
@@ -170,14 +159,7 @@ func (s *Stepkeeper) notCalledAlarm(agent string) {
 		text: fmt.Sprintf(
 			"agent %s does not call its service, and its steps wait; renew its credentials, or repair the "+
 				"service", agent),
-		metric: awscloudwatch.NewMetric(&awscloudwatch.MetricProps{
-			Namespace: str(deployment.MetricNamespace), MetricName: str(deployment.MetricNotCalled),
-			Statistic: str("Sum"), Period: seconds(10 * time.Minute),
-			DimensionsMap: &map[string]*string{
-				deployment.MetricDeployment: s.stackName(),
-				deployment.MetricAgent:      str(agent),
-			},
-		}),
+		metric: s.metric(deployment.MetricNotCalled, "Sum", 10*time.Minute, deployment.MetricAgent, agent),
 		// An agent that makes the Scheduler wait, by a time in its reply, reports less often.
 		period: 10 * time.Minute, threshold: 1, periods: 2, gap: 2,
 	})
@@ -190,14 +172,7 @@ func (s *Stepkeeper) notSentAlarm(replyTo string) {
 		id: pascal(replyTo) + "NotSent",
 		text: fmt.Sprintf("statuses to %s could not be sent: its queue or bus was deleted, forbids it, or is "+
 			"throttled; run stepkeeper doctor", replyTo),
-		metric: awscloudwatch.NewMetric(&awscloudwatch.MetricProps{
-			Namespace: str(deployment.MetricNamespace), MetricName: str(deployment.MetricNotSent),
-			Statistic: str("Sum"), Period: seconds(10 * time.Minute),
-			DimensionsMap: &map[string]*string{
-				deployment.MetricDeployment: s.stackName(),
-				deployment.MetricReplyTo:    str(replyTo),
-			},
-		}),
+		metric:    s.metric(deployment.MetricNotSent, "Sum", 10*time.Minute, deployment.MetricReplyTo, replyTo),
 		threshold: 1, periods: 1,
 	})
 }
@@ -223,8 +198,13 @@ const (
 // kinds lists the ends of alarm IDs that several queues, functions, tables or agents have.
 var kinds = []string{"Age", "Dead", "Errors", "Lag", "NotCalled", "NotSent", "Returned", "Throttles"}
 
-func (s *Stepkeeper) thresholdsFit() error {
+// alarmsFit reports thresholds of no alarm, and alarms that would have one ID, because IDs are made from the names
+// of agents, queues and tables.
+func (s *Stepkeeper) alarmsFit() error {
 	c := &checker{}
+	for _, id := range s.doubled {
+		c.wrong("two alarms would have the ID %s; call an agent or an entry of ReplyTo and ReplyToBuses otherwise", id)
+	}
 	for _, name := range sorted(s.props.Tuning.Thresholds) {
 		if !slices.Contains(kinds, name) && !slices.Contains(s.alarmIDs, name) {
 			c.wrong("Tuning.Thresholds has %.90q; it must be the ID of an alarm without its ending Alarm, "+
@@ -243,6 +223,10 @@ func (s *Stepkeeper) addAlarm(a alarm) {
 		}
 	}
 	if s.props.Alarms == AlarmsNone || s.props.Alarms == AlarmsEssential && !a.essential {
+		return
+	}
+	if s.Construct.Node().TryFindChild(str(a.id+"Alarm")) != nil {
+		s.doubled = append(s.doubled, a.id)
 		return
 	}
 	most := int(longestLook / cmp.Or(a.period, time.Minute))
@@ -334,6 +318,18 @@ func (s *Stepkeeper) lagAlarms() {
 			})
 		}
 	}
+}
+
+// metric returns a metric that the deployment's functions write. The dimension of its name is set if it is not "".
+func (s *Stepkeeper) metric(name, statistic string, period time.Duration, dimension, of string) awscloudwatch.IMetric {
+	dimensions := map[string]*string{deployment.MetricDeployment: s.stackName()}
+	if dimension != "" {
+		dimensions[dimension] = &of
+	}
+	return awscloudwatch.NewMetric(&awscloudwatch.MetricProps{
+		Namespace: str(deployment.MetricNamespace), MetricName: &name, Statistic: &statistic, Period: seconds(period),
+		DimensionsMap: &dimensions,
+	})
 }
 
 func minute(statistic string) *awscloudwatch.MetricOptions { return every(time.Minute, statistic) }

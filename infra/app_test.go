@@ -9,11 +9,14 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/jsii-runtime-go"
+	"github.com/stretchr/testify/require"
+	"gotest.tools/v3/golden"
 
 	"github.com/stepkeeper/stepkeeper/infra/app/example"
 )
@@ -29,19 +32,13 @@ func release(t *testing.T) string {
 		f, err := w.Create("bootstrap")
 		_, written := fmt.Fprint(f, name)
 		err = errors.Join(err, written, w.Close())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, file := range []string{name + "_arm64.zip", name + "_amd64.zip"} {
 			sums += fmt.Sprintf("%x  %s\n", sha256.Sum256(data.Bytes()), file)
-			if err := os.WriteFile(filepath.Join(dir, file), data.Bytes(), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.WriteFile(filepath.Join(dir, file), data.Bytes(), 0o600))
 		}
 	}
-	if err := os.WriteFile(filepath.Join(dir, "checksums.txt"), []byte(sums), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "checksums.txt"), []byte(sums), 0o600))
 	return dir
 }
 
@@ -55,113 +52,58 @@ func app(t *testing.T, context map[string]any) (awscdk.App, error) {
 	return a, example.Add(a)
 }
 
-// The app that `make deploy` deploys, as it is and with other settings.
+// The app that `make deploy` deploys, as it is and with other settings, which change what testdata/variants says.
 func TestExample(t *testing.T) {
-	a, err := app(t, nil)
-	if err != nil {
-		t.Fatal(err)
+	file := filepath.Join(folder(t, map[string]string{"agents.yaml": `agents:
+  inventory: {url: "https://i.example"}
+  payment: {url: "${env:URL}", headers: {Authorization: "Bearer ${env:TOKEN}"}}
+  shipping: {external: true}
+  notification: {external: true}
+`}), "agents.yaml")
+	const secret, role = "arn:aws:secretsmanager:eu-central-1:123456789012:secret:pay-AbCdEf",
+		"arn:aws:iam::123456789012:role/shipper"
+	synthesised := func(context map[string]any) (map[string]bool, awscdk.Stack) {
+		a, err := app(t, context)
+		require.NoError(t, err)
+		stack := a.Node().FindChild(str("Stepkeeper")).(awscdk.Stack)
+		x := read(t, stack)
+		all := lines(x)
+		for _, w := range warnings(stack) {
+			all["warning: "+w] = true
+		}
+		require.Empty(t, loose(x))
+		return all, stack
 	}
-	x := read(t, a.Node().FindChild(str("Stepkeeper")).(awscdk.Stack))
-	same(t, "functions", len(x.of("AWS::Lambda::Function")), 6)
-	same(t, "tables stay", x.of("AWS::DynamoDB::GlobalTable")["Orders"].DeletionPolicy, "Retain")
-	same(t, "statuses stay", x.of("AWS::SQS::Queue")["ShopStatus"].DeletionPolicy, "RetainExceptOnCreate")
-	same(t, "reply-to", target(at(variables(x, "Scheduler"), "STEPKEEPER_REPLY_TO")), `{"shop":"ShopStatus"}`)
-	for _, p := range loose(x) {
-		t.Error(p)
-	}
-	if w := strings.Join(warnings(a.Node().FindChild(str("Stepkeeper")).(awscdk.Stack)),
-		" "); !strings.Contains(w, "have no subscriber") {
-		t.Errorf("an app without subscribers warns of %q", w)
-	}
-
-	a, err = app(t, map[string]any{
-		"stack": "Shop", "email": "ops@example.com", "keep": "false", "x86": "true",
+	before, _ := synthesised(nil)
+	own := maps.Clone(before)
+	maps.DeleteFunc(own, func(line string, _ bool) bool {
+		return !regexp.MustCompile("ShopStatus|REPLY_TO|DeletionPolicy|warning").MatchString(line)
+	})
+	golden.Assert(t, difference(nil, own), "variants/app.txt")
+	after, stack := synthesised(map[string]any{
+		"email": "ops@example.com", "keep": "false", "x86": "true",
 		"sweep": "5m", "finished": "true",
 		"reply-to": "web=arn:aws:sqs:eu-central-1:123456789012:web", "nag": "true", "dashboard": "true",
 		"outcomes":  "true",
 		"operators": "arn:aws:iam::123456789012:role/a,arn:aws:iam::123456789012:role/b",
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	stack := a.Node().FindChild(str("Shop")).(awscdk.Stack)
-	x = read(t, stack)
-	same(t, "tables go", x.of("AWS::DynamoDB::GlobalTable")["Orders"].DeletionPolicy, "Delete")
-	same(t, "architecture", at(x.of("AWS::Lambda::Function")["Scheduler"].Properties, "Architectures", 0),
-		"x86_64")
-	same(t, "sweep", at(variables(x, "Supervisor"), "STEPKEEPER_SWEEP_EVERY"), "5m0s")
-	same(t, "finished", at(variables(x, "Scheduler"), "STEPKEEPER_FINISHED"), "true")
-	same(t, "outcomes", at(variables(x, "Supervisor"), "STEPKEEPER_OUTCOMES"), "true")
-	same(t, "mail", x.of("AWS::SNS::Subscription")["Alertsopsexamplecom"].Properties["Endpoint"],
-		"ops@example.com")
-	same(t, "dashboard", len(x.of("AWS::CloudWatch::Dashboard")), 1)
-	same(t, "own status queue", len(x.of("AWS::SQS::Queue")), 16)
-	for _, f := range findings(stack) {
-		t.Error(f)
-	}
-	if w := warnings(stack); len(w) != 1 || !strings.Contains(w[0], "set StackProps.Env") {
-		t.Errorf("it warns of %q, want only that the account is not checked", w)
-	}
-}
-
-// Secrets by reference, external agents by their roles, a second Region by its tables.
-func TestExampleSettings(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "agents.yaml")
-	if err := os.WriteFile(file, []byte(`agents:
-  inventory: {url: "https://i.example"}
-  payment: {url: "${env:URL}", headers: {Authorization: "Bearer ${env:TOKEN}"}}
-  shipping: {external: true}
-  notification: {external: true}
-`), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	const secret, role = "arn:aws:secretsmanager:eu-central-1:123456789012:secret:pay-AbCdEf",
-		"arn:aws:iam::123456789012:role/shipper"
-	a, err := app(t, map[string]any{
+	maps.DeleteFunc(after, func(line string, _ bool) bool { return strings.Contains(line, "Dashboard: DashboardBody") })
+	golden.Assert(t, difference(before, after), "variants/app-with-settings.txt")
+	require.Empty(t, findings(stack))
+	after, _ = synthesised(map[string]any{
 		"agents": file, "secrets": "payment.TOKEN=" + secret + "#token,payment.URL=/pay/url",
 		"senders":  "shipping=" + role + ",shipping=" + role + "2",
 		"role-ids": "shipping=AROAEXAMPLEEXAMPLE12", "fair": "true", "pages": "70", "paused": "true",
-		"email": "ops@example.com",
+		"email": "ops@example.com", "priorities": "payment=2",
 		"tables": "orders=" + tableOf + "O-1,definitions=" + tableOf + "D-1,ledger.shipping=" + tableOf +
 			"L-1,ledger.notification=" + tableOf + "L-2",
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	stack := a.Node().FindChild(str("Stepkeeper")).(awscdk.Stack)
-	x := read(t, stack)
-	same(t, "secrets", at(variables(x, "AgentPayment"), "STEPKEEPER_SECRETS"),
-		`{"TOKEN":{"field":"token","secret":"`+secret+`"},"URL":{"parameter":"/pay/url"}}`)
-	same(t, "fair", at(variables(x, "Scheduler"), "STEPKEEPER_FAIR_QUEUES"), "true")
-	same(t, "pages", at(variables(x, "Supervisor"), "STEPKEEPER_SWEEP_PAGES"), "70")
-	same(t, "paused", x.of("AWS::Scheduler::Schedule")["Schedule"].Properties["State"], "DISABLED")
-	same(t, "orders", at(variables(x, "Scheduler"), "STEPKEEPER_ORDERS"), "O-1")
-	same(t, "tables made", len(x.of("AWS::DynamoDB::GlobalTable")), 0)
-	var replies string
-	for _, p := range x.of("AWS::SQS::QueuePolicy") {
-		if target(at(p.Properties, "Queues", 0)) == "Replies" {
-			replies = fmt.Sprint(p.Properties)
-		}
-	}
-	if !strings.Contains(replies, role+" "+role+"2") {
-		t.Errorf("the external agent's roles are not in %s", replies)
-	}
-	if w := strings.Join(warnings(stack), " "); !strings.Contains(w,
-		"external agent notification are refused") || strings.Contains(w, "agent shipping") ||
-		strings.Contains(w, "have no subscriber") {
-		t.Errorf("warned of %q", w)
-	}
-	for _, p := range loose(x) {
-		t.Error(p)
-	}
-
+	golden.Assert(t, difference(before, after), "variants/app-with-agents-outside.txt")
 	t.Setenv("CDK_DEFAULT_ACCOUNT", account)
 	t.Setenv("CDK_DEFAULT_REGION", region)
-	a, err = app(t, map[string]any{"replicas": "eu-west-1"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	x = read(t, a.Node().FindChild(str("Stepkeeper")).(awscdk.Stack))
+	a, err := app(t, map[string]any{"replicas": "eu-west-1", "stack": "Shop"})
+	require.NoError(t, err)
+	x := read(t, a.Node().FindChild(str("Shop")).(awscdk.Stack))
 	same(t, "Regions", len(list(x.of("AWS::DynamoDB::GlobalTable")["Orders"].Properties["Replicas"])), 2)
 }
 

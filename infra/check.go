@@ -15,7 +15,6 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssecretsmanager"
 
 	"github.com/stepkeeper/stepkeeper/infra/build"
-	"github.com/stepkeeper/stepkeeper/infra/content"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
 	"github.com/stepkeeper/stepkeeper/shared/incident"
@@ -41,7 +40,7 @@ func (p Props) withDefaults() (Props, error) {
 	if p.Build == nil {
 		p.Build = build.Go
 	}
-	c.within("Shards", p.Shards, 1, 1024)
+	c.within("Shards", p.Shards, 1, deployment.MaxShards)
 	c.spanning("SweepInterval", p.SweepInterval, deployment.MinSweepEvery, deployment.MaxSweepEvery,
 		time.Minute)
 	p.Tuning.OldestOverdue = cmp.Or(p.Tuning.OldestOverdue, 4*time.Minute+p.SweepInterval)
@@ -244,7 +243,7 @@ func (c *checker) tuning(t *Tuning) {
 	t.OldestRequest = cmp.Or(t.OldestRequest, 15*time.Minute)
 	c.within("Tuning.SchedulerMemory", t.SchedulerMemory, 128, 10_240)
 	c.within("Tuning.SupervisorMemory", t.SupervisorMemory, 128, 10_240)
-	c.spanning("Tuning.SchedulerTimeout", t.SchedulerTimeout, content.Least, maxFunction, time.Second)
+	c.spanning("Tuning.SchedulerTimeout", t.SchedulerTimeout, leastTimeout, maxFunction, time.Second)
 	c.within("Tuning.MaxReceives", t.MaxReceives, 5, 1000) // rule 3 of docs/reference/aws-rules.md
 	c.within("Tuning.ReservedSupervisors", t.ReservedSupervisors, 0, 1000)
 	t.SystemLogLevel = cmp.Or(t.SystemLogLevel, awslambda.SystemLogLevel_WARN)
@@ -270,7 +269,7 @@ func (c *checker) tuning(t *Tuning) {
 
 // reservedSchedulers checks the Scheduler's reserved concurrency against the mappings of all its queues. Workflows
 // with child orders add the queue tasks.
-func (p Props) reservedSchedulers(made *content.Content) error {
+func (p Props) reservedSchedulers(made *content) error {
 	c := &checker{}
 	t := p.Tuning
 	mapped := t.Intake.MaxConcurrency + t.Replies.MaxConcurrency + t.Control.MaxConcurrency
@@ -342,7 +341,7 @@ func (c *checker) agent(name string, a *Agent) {
 	a.Memory = cmp.Or(a.Memory, memory)
 	c.mapping(what, &a.Mapping, 5)
 	c.within(what+": Memory", a.Memory, 128, 10_240)
-	c.spanning(what+": Timeout", a.Timeout, content.Least, maxFunction, time.Second)
+	c.spanning(what+": Timeout", a.Timeout, leastTimeout, maxFunction, time.Second)
 	c.reserved(what+": Reserved", a.Reserved, a.MaxConcurrency)
 	c.adopted(what, *a)
 	for variable, s := range a.Secrets {

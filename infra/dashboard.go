@@ -22,11 +22,8 @@ func (s *Stepkeeper) addDashboard() {
 		// metrics each time that a person opens the page.
 		s.graph("Orders in Error", s.found(deployment.MetricInError, "Maximum")),
 		s.graph("Oldest order in Error, seconds", s.found(deployment.MetricOldestInError, "Maximum")),
-		s.graph("Most overdue task, seconds", awscloudwatch.NewMetric(&awscloudwatch.MetricProps{
-			Namespace: str(deployment.MetricNamespace), MetricName: str(deployment.MetricOldestOverdue),
-			Statistic: str("Maximum"), Period: seconds(s.props.SweepInterval),
-			DimensionsMap: &map[string]*string{deployment.MetricDeployment: s.stackName()},
-		})),
+		s.graph("Most overdue task, seconds",
+			s.metric(deployment.MetricOldestOverdue, "Maximum", s.props.SweepInterval, "", "")),
 	)
 	var sent, age, waiting, dead []awscloudwatch.IMetric
 	for _, name := range sorted(s.queues) {

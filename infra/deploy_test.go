@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"flag"
 	"maps"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -43,9 +45,7 @@ func (p permissions) all() []string {
 func ofCloudFormation(t *testing.T) map[string]permissions {
 	t.Helper()
 	var all map[string]permissions
-	if err := json.Unmarshal([]byte(file(t, "infra", "testdata", "cloudformation.json")), &all); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal([]byte(file(t, "infra", "testdata", "cloudformation.json")), &all))
 	return all
 }
 
@@ -55,9 +55,7 @@ func TestPermissionsOfCloudFormation(t *testing.T) {
 		t.Skip("NOT RUN: give -schemas the wheel of cfn-lint, see there")
 	}
 	wheel, err := zip.OpenReader(*schemas)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer wheel.Close()
 	read := func(name string, to any) {
 		f, err := wheel.Open("cfnlint/data/schemas/" + name + ".json")
@@ -71,7 +69,7 @@ func TestPermissionsOfCloudFormation(t *testing.T) {
 	var files map[string]string
 	read("providers/us-east-1", &files)
 	all := map[string]permissions{}
-	for kind := range arns {
+	for kind := range calls().ARNs {
 		var schema struct {
 			Handlers map[string]struct{ Permissions []string }
 			Tagging  struct{ Permissions []string }
@@ -84,153 +82,29 @@ func TestPermissionsOfCloudFormation(t *testing.T) {
 		}
 	}
 	text, err := json.MarshalIndent(all, "", " ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	golden.Assert(t, string(text)+"\n", "cloudformation.json")
 }
 
-// arns are what IAM sees of a resource of the stack Shop, by its type.
-var arns = map[string]string{
-	"AWS::CloudWatch::Alarm":           "arn:aws:cloudwatch:eu-central-1:ACCOUNT:alarm:Shop-x",
-	"AWS::CloudWatch::Dashboard":       "arn:aws:cloudwatch::ACCOUNT:dashboard/x",
-	"AWS::DynamoDB::GlobalTable":       "arn:aws:dynamodb:eu-central-1:ACCOUNT:table/Shop-x",
-	"AWS::EC2::SecurityGroup":          "arn:aws:ec2:eu-central-1:ACCOUNT:security-group/x",
-	"AWS::Events::Rule":                "arn:aws:events:eu-central-1:ACCOUNT:rule/Shop-x",
-	"AWS::IAM::ManagedPolicy":          "arn:aws:iam::ACCOUNT:policy/Shop-x",
-	"AWS::IAM::Role":                   "arn:aws:iam::ACCOUNT:role/Shop-x",
-	"AWS::KMS::Key":                    "arn:aws:kms:eu-central-1:ACCOUNT:key/x",
-	"AWS::CodeDeploy::Application":     "arn:aws:codedeploy:eu-central-1:ACCOUNT:application:Shop-x",
-	"AWS::CodeDeploy::DeploymentGroup": "arn:aws:codedeploy:eu-central-1:ACCOUNT:deploymentgroup:Shop-x/Shop-y",
-	"AWS::Lambda::Alias":               "arn:aws:lambda:eu-central-1:ACCOUNT:function:Shop-x:live",
-	"AWS::Lambda::Version":             "arn:aws:lambda:eu-central-1:ACCOUNT:function:Shop-x:7",
-	"AWS::Lambda::EventInvokeConfig":   "arn:aws:lambda:eu-central-1:ACCOUNT:function:Shop-x",
-	"AWS::Lambda::EventSourceMapping":  "arn:aws:lambda:eu-central-1:ACCOUNT:event-source-mapping:*",
-	"AWS::Lambda::Function":            "arn:aws:lambda:eu-central-1:ACCOUNT:function:Shop-x",
-	"AWS::Lambda::Permission":          "arn:aws:lambda:eu-central-1:ACCOUNT:function:Shop-x",
-	"AWS::Logs::LogGroup":              "arn:aws:logs:eu-central-1:ACCOUNT:log-group:Shop-x:*",
-	"AWS::SNS::Subscription":           "arn:aws:sns:eu-central-1:ACCOUNT:Shop-x", // the topic's
-	"AWS::SNS::Topic":                  "arn:aws:sns:eu-central-1:ACCOUNT:Shop-x",
-	"AWS::SNS::TopicPolicy":            "arn:aws:sns:eu-central-1:ACCOUNT:Shop-x",
-	"AWS::SQS::Queue":                  "arn:aws:sqs:eu-central-1:ACCOUNT:Shop-x",
-	"AWS::SQS::QueuePolicy":            "arn:aws:sqs:eu-central-1:ACCOUNT:Shop-x",
-	"AWS::Scheduler::Schedule":         "arn:aws:scheduler:eu-central-1:ACCOUNT:schedule/default/Shop-x",
-	"AWS::SecretsManager::Secret":      "arn:aws:secretsmanager:eu-central-1:ACCOUNT:secret:EngineTokenKeys-x",
+// deploying is what testdata/deploying.json says of the calls that CloudFormation makes for the stack Shop.
+type deploying struct {
+	ARNs      map[string]string // what IAM sees of a resource, by its type; of a subscription it is the topic
+	Elsewhere map[string]string // what IAM sees of an action on something else than the resource itself
+	// Only has the permissions that a handler needs where a resource has a property, by the type and by the path of the
+	// property. The others are needed always. An alias with an update policy needs what its deployment group needs.
+	Only map[string]map[string]string
 }
 
-// elsewhere are the actions on something else than the resource itself.
-var elsewhere = map[string]string{
-	"iam:PassRole": "arn:aws:iam::ACCOUNT:role/Shop-x", "iam:GetRole": "arn:aws:iam::ACCOUNT:role/Shop-x",
-	"iam:AttachRolePolicy":   "arn:aws:iam::ACCOUNT:role/Shop-x",
-	"iam:DetachRolePolicy":   "arn:aws:iam::ACCOUNT:role/Shop-x",
-	"s3:GetObject":           "arn:aws:s3:::cdk-hnb659fds-assets-ACCOUNT-eu-central-1/x",
-	"logs:DescribeLogGroups": "*", "logs:DescribeResourcePolicies": "*", "cloudwatch:DescribeAlarms": "*",
-	"cloudwatch:PutMetricData": "*", "application-autoscaling:Describe*": "*",
-}
-
-// only are permissions that a handler needs where a resource has a property, by its path. The others are
-// needed always.
-var only = map[string]map[string]string{
-	"AWS::DynamoDB::GlobalTable": {
-		"dynamodb:CreateTableReplica": "Replicas.1", "dynamodb:DeleteTableReplica": "Replicas.1",
-		"dynamodb:DisassociateTableReplica":      "Replicas.1",
-		"dynamodb:UpdateTableReplicaAutoScaling": "Replicas.1",
-		"dynamodb:Query":                         "Replicas.1", "dynamodb:Scan": "Replicas.1",
-		"dynamodb:GetItem": "Replicas.1",
-		"dynamodb:PutItem": "Replicas.1", "dynamodb:UpdateItem": "Replicas.1",
-		"dynamodb:DeleteItem": "Replicas.1", "dynamodb:BatchWriteItem": "Replicas.1",
-		"iam:CreateServiceLinkedRole":                      "Replicas.1",
-		"dynamodb:EnableKinesisStreamingDestination":       "Replicas.0.KinesisStreamSpecification",
-		"dynamodb:DisableKinesisStreamingDestination":      "Replicas.0.KinesisStreamSpecification",
-		"dynamodb:UpdateKinesisStreamingDestination":       "Replicas.0.KinesisStreamSpecification",
-		"kinesis:ListStreams":                              "Replicas.0.KinesisStreamSpecification",
-		"kinesis:DescribeStream":                           "Replicas.0.KinesisStreamSpecification",
-		"kinesis:PutRecords":                               "Replicas.0.KinesisStreamSpecification",
-		"dynamodb:PutResourcePolicy":                       "Replicas.0.ResourcePolicy",
-		"dynamodb:DeleteResourcePolicy":                    "Replicas.0.ResourcePolicy",
-		"application-autoscaling:DeleteScalingPolicy":      "WriteProvisionedThroughputSettings",
-		"application-autoscaling:DeleteScheduledAction":    "WriteProvisionedThroughputSettings",
-		"application-autoscaling:DeregisterScalableTarget": "WriteProvisionedThroughputSettings",
-		"application-autoscaling:PutScalingPolicy":         "WriteProvisionedThroughputSettings",
-		"application-autoscaling:PutScheduledAction":       "WriteProvisionedThroughputSettings",
-		"application-autoscaling:RegisterScalableTarget":   "WriteProvisionedThroughputSettings",
-		"kms:CreateGrant":                                  "Replicas.0.SSESpecification",
-		"kms:DescribeKey":                                  "Replicas.0.SSESpecification",
-		"kms:ListAliases":                                  "Replicas.0.SSESpecification",
-		"kms:Decrypt":                                      "Replicas.0.SSESpecification",
-		"kms:RevokeGrant":                                  "Replicas.0.SSESpecification",
-	},
-	"AWS::EC2::SecurityGroup": {
-		"ec2:AuthorizeSecurityGroupIngress":              "SecurityGroupIngress",
-		"ec2:RevokeSecurityGroupIngress":                 "SecurityGroupIngress",
-		"ec2:UpdateSecurityGroupRuleDescriptionsIngress": "SecurityGroupIngress",
-	},
-	"AWS::Events::Rule": {"iam:PassRole": "RoleArn"},
-	"AWS::IAM::ManagedPolicy": {
-		"iam:AttachGroupPolicy": "Groups", "iam:DetachGroupPolicy": "Groups",
-		"iam:AttachUserPolicy": "Users", "iam:DetachUserPolicy": "Users",
-	},
-	"AWS::IAM::Role": {
-		"iam:PutRolePermissionsBoundary":    "PermissionsBoundary",
-		"iam:DeleteRolePermissionsBoundary": "PermissionsBoundary",
-	},
-	"AWS::CodeDeploy::DeploymentGroup": {
-		"codedeploy:RegisterOnPremisesInstance": "OnPremisesInstanceTagFilters",
-	},
-	"AWS::Lambda::Alias": {
-		"lambda:PutProvisionedConcurrencyConfig":    "ProvisionedConcurrencyConfig",
-		"lambda:DeleteProvisionedConcurrencyConfig": "ProvisionedConcurrencyConfig",
-		// with an update policy, whose deployment group needs the same
-		"codedeploy:CreateDeployment": "UpdatePolicy", "codedeploy:GetDeployment": "UpdatePolicy",
-		"codedeploy:GetDeploymentGroup": "UpdatePolicy", "codedeploy:GetDeploymentConfig": "UpdatePolicy",
-		"codedeploy:StopDeployment": "UpdatePolicy",
-	},
-	"AWS::Lambda::Version": {
-		"lambda:PutProvisionedConcurrencyConfig": "ProvisionedConcurrencyConfig",
-		"lambda:PutRuntimeManagementConfig":      "RuntimePolicy",
-		"lambda:PutFunctionScalingConfig":        "FunctionScalingConfig",
-	},
-	"AWS::Lambda::EventSourceMapping": {
-		"kms:DescribeKey": "KmsKeyArn", "kms:GenerateDataKey": "KmsKeyArn", "kms:Decrypt": "KmsKeyArn",
-	},
-	"AWS::Lambda::Function": {
-		"s3:GetObjectVersion": "Code.S3ObjectVersion", "ec2:DescribeSecurityGroups": "VpcConfig",
-		"ec2:DescribeSubnets": "VpcConfig", "ec2:DescribeVpcs": "VpcConfig",
-		"ec2:DescribeNetworkInterfaces":          "VpcConfig",
-		"elasticfilesystem:DescribeMountTargets": "FileSystemConfigs",
-		"s3files:ListMountTargets":               "FileSystemConfigs",
-		"kms:CreateGrant":                        "KmsKeyArn", "kms:Decrypt": "KmsKeyArn",
-		"kms:DescribeKey": "KmsKeyArn",
-		"kms:Encrypt":     "KmsKeyArn", "kms:GenerateDataKey": "KmsKeyArn",
-		"lambda:GetCodeSigningConfig":            "CodeSigningConfigArn",
-		"lambda:PutFunctionCodeSigningConfig":    "CodeSigningConfigArn",
-		"lambda:DeleteFunctionCodeSigningConfig": "CodeSigningConfigArn",
-		"lambda:GetLayerVersion":                 "Layers",
-		"lambda:PutRuntimeManagementConfig":      "RuntimeManagementConfig",
-		"lambda:PutFunctionScalingConfig":        "FunctionScalingConfig",
-		"lambda:PassCapacityProvider":            "CapacityProviderConfig",
-		"lambda:PublishVersion":                  "PublishToLatestPublished",
-	},
-	"AWS::Logs::LogGroup": {
-		"logs:PutDataProtectionPolicy": "DataProtectionPolicy",
-		"logs:CreateLogDelivery":       "DataProtectionPolicy", "s3:REST.PUT.OBJECT": "DataProtectionPolicy",
-		"firehose:TagDeliveryStream": "DataProtectionPolicy",
-		"logs:PutResourcePolicy":     "ResourcePolicyDocument",
-		"logs:DeleteResourcePolicy":  "ResourcePolicyDocument", "logs:PutIndexPolicy": "FieldIndexPolicies",
-		"logs:DeleteIndexPolicy":             "FieldIndexPolicies",
-		"logs:PutBearerTokenAuthentication":  "BearerTokenAuthenticationEnabled",
-		"logs:PutLogGroupDeletionProtection": "DeletionProtectionEnabled",
-	},
-	"AWS::SNS::Subscription": {"iam:GetRole": "SubscriptionRoleArn", "iam:PassRole": "SubscriptionRoleArn"},
-	"AWS::SNS::Topic": {
-		"sns:PutDataProtectionPolicy": "DataProtectionPolicy",
-		"iam:GetRole":                 "DeliveryStatusLogging", "iam:PassRole": "DeliveryStatusLogging",
-	},
-	"AWS::SecretsManager::Secret": {
-		"secretsmanager:ReplicateSecretToRegions":     "ReplicaRegions",
-		"secretsmanager:RemoveRegionsFromReplication": "ReplicaRegions",
-	},
-}
+var calls = sync.OnceValue(func() (d deploying) {
+	text, err := os.ReadFile("testdata/deploying.json")
+	if err == nil {
+		err = json.Unmarshal(text, &d)
+	}
+	if err != nil {
+		panic(err)
+	}
+	return d
+})
 
 // needed are the permissions for the resources of a template, each with what IAM sees.
 func needed(t *testing.T, x tmpl, schemas map[string]permissions) map[[2]string]bool {
@@ -246,17 +120,16 @@ func needed(t *testing.T, x tmpl, schemas map[string]permissions) map[[2]string]
 		}: true,
 	}
 	for _, r := range x.Resources {
-		if arns[r.Type] == "" {
-			t.Errorf(
-				"the template has a %s: say here which ARN IAM sees, and run "+
-					"TestPermissionsOfCloudFormation with -update", r.Type)
+		if calls().ARNs[r.Type] == "" {
+			t.Errorf("the template has a %s: say in deploying.json which ARN IAM sees, and run "+
+				"TestPermissionsOfCloudFormation with -update", r.Type)
 		}
 		for _, action := range schemas[r.Type].all() {
-			property, conditional := only[r.Type][action]
+			property, conditional := calls().Only[r.Type][action]
 			if conditional && property != "" && inside(r.Properties, property) == nil {
 				continue
 			}
-			all[[2]string{action, cmp.Or(elsewhere[action], arns[r.Type])}] = true
+			all[[2]string{action, cmp.Or(calls().Elsewhere[action], calls().ARNs[r.Type])}] = true
 		}
 	}
 	return all
@@ -309,7 +182,7 @@ func contextOf(action string) map[string]string {
 	case action == "iam:PassRole":
 		return map[string]string{"iam:PassedToService": "lambda.amazonaws.com"}
 	case strings.Contains(action, "EventSourceMapping"):
-		return map[string]string{"lambda:FunctionArn": arns["AWS::Lambda::Function"]}
+		return map[string]string{"lambda:FunctionArn": calls().ARNs["AWS::Lambda::Function"]}
 	case action == "kms:CreateKey":
 		return map[string]string{"aws:RequestTag/" + keyTag: "Shop"}
 	case strings.HasPrefix(action, "kms:"):
@@ -420,9 +293,7 @@ func TestDeployPolicy(t *testing.T) {
 func documented(t *testing.T) (policy deployPolicy) {
 	t.Helper()
 	text := strings.ReplaceAll(page(t, "aws-deploy-policy.json"), "PARTITION", "aws")
-	if err := json.Unmarshal([]byte(text), &policy); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal([]byte(text), &policy))
 	return policy
 }
 
@@ -430,7 +301,7 @@ func documented(t *testing.T) (policy deployPolicy) {
 // nor one of another stack, nor one that it would have to tag first. Each key of a stack has the tag.
 func TestDeployPolicyTakesOverNoKey(t *testing.T) {
 	policy := documented(t)
-	key := arns["AWS::KMS::Key"]
+	key := calls().ARNs["AWS::KMS::Key"]
 	own := "aws:ResourceTag/" + keyTag
 	asked := "aws:RequestTag/" + keyTag
 	for _, action := range ofCloudFormation(t)["AWS::KMS::Key"].all() {
@@ -487,8 +358,8 @@ func TestPartition(t *testing.T) {
 // The conditions above are of properties that the schemas know, and of no others.
 func TestConditionsOfPermissions(t *testing.T) {
 	schemas := ofCloudFormation(t)
-	same(t, "types", slices.Sorted(maps.Keys(schemas)), slices.Sorted(maps.Keys(arns)))
-	for kind, actions := range only {
+	same(t, "types", slices.Sorted(maps.Keys(schemas)), slices.Sorted(maps.Keys(calls().ARNs)))
+	for kind, actions := range calls().Only {
 		for action := range actions {
 			if !slices.Contains(schemas[kind].all(), action) {
 				t.Errorf("the handlers of %s do not need %s", kind, action)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/jsii-runtime-go"
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/infra"
 	"github.com/stepkeeper/stepkeeper/infra/emulate"
@@ -20,12 +21,8 @@ func folder(t *testing.T, files map[string]string) string {
 	dir := t.TempDir()
 	for name, text := range files {
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	return dir
 }
@@ -81,9 +78,7 @@ func TestAddressesOfThisMachine(t *testing.T) {
 	arch := map[bool]string{true: "x86_64", false: "arm64"}[runtime.GOARCH == "amd64"]
 	for emulator, rules := range map[string]int{emulate.NameLocalStack: 1, emulate.NameMiniStack: 0} {
 		x, err := synthesise(near, emulator)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		same(t, "rules", len(x.of("AWS::Events::Rule")), rules)
 		same(t, "schedules", len(x.of("AWS::Scheduler::Schedule")), 1-rules)
 		same(t, "architecture", at(x.of("AWS::Lambda::Function")["Scheduler"].Properties, "Architectures",

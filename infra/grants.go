@@ -95,7 +95,7 @@ func grant(to awsiam.IGrantable, statements []awsiam.PolicyStatement) {
 
 // Scheduler returns the role of the Scheduler, which sends statuses. If a reply-to queue belongs to a
 // different stack or account, the policies of the queue and of its key may have to allow this role.
-func (s *Stepkeeper) Scheduler() awsiam.IGrantable { return s.roles["scheduler"] }
+func (s *Stepkeeper) Scheduler() awsiam.IGrantable { return s.scheduler.Role() }
 
 // Agent returns the function of an agent. An app can give the function additional permissions, as in
 // table.GrantReadData(engine.Agent("shipping")). Agent returns nil for an external agent and for an unknown

@@ -17,6 +17,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/assertions"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/jsii-runtime-go"
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/infra"
 	"github.com/stepkeeper/stepkeeper/infra/build"
@@ -111,12 +112,8 @@ func read(t *testing.T, stack awscdk.Stack) tmpl {
 func parse(t *testing.T, made any) (out tmpl) {
 	t.Helper()
 	data, err := json.Marshal(made)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(data, &out); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(data, &out))
 	return out
 }
 

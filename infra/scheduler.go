@@ -19,7 +19,7 @@ import (
 // addScheduler adds the Scheduler's function. Each queue has a separate event source mapping, so that a flood
 // of orders does not delay replies.
 func (s *Stepkeeper) addScheduler() error {
-	archive, err := s.content.Archive("scheduler", build.Scheduler, s.content.Workflows)
+	archive, err := s.content.archive("scheduler", build.Scheduler, s.content.Workflows)
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,6 @@ func (s *Stepkeeper) addScheduler() error {
 	})
 	s.publish("scheduler", "Scheduler", f)
 	s.scheduler = f
-	s.roles["scheduler"] = role
 	for _, name := range s.ownQueues() {
 		s.addMapping(pascal(name)+"Mapping", s.invoked("scheduler"), s.queues[name])
 	}

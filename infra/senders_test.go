@@ -1,9 +1,6 @@
 package infra_test
 
 import (
-	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -11,8 +8,6 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsevents"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awseventstargets"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssnssubscriptions"
 	"github.com/aws/jsii-runtime-go"
@@ -118,6 +113,7 @@ func TestQueuePolicies(t *testing.T) {
 	_, stack := newStack("Test")
 	p := shop(stack)
 	p.Operators = []string{"arn:aws:iam::" + account + ":role/ops"}
+	p.Priorities = map[string]int{"intake": 2, "payment": 2}
 	engine := infra.NewStepkeeper(stack, "Engine", p)
 	topic := awssns.Topic_FromTopicArn(stack, str("Orders"), str(ours))
 	foreign := awssns.Topic_FromTopicArn(stack, str("Foreign"), str(others))
@@ -170,6 +166,11 @@ func TestQueuePolicies(t *testing.T) {
 		{"Intake", "another account's bucket", service("s3.amazonaws.com", "aws:SourceArn",
 			"arn:aws:s3:::uploads", "aws:SourceAccount", "999999999999"), "Deny"},
 		{"Intake", "a service that acts for no account", service("sns.amazonaws.com"), "Deny"},
+		{"IntakeHigh", "a role of the account", mine, ""},
+		{"IntakeHigh", "a role of another account", strange, "Deny"},
+		{"RequestsPaymentHigh", "a role of the account", mine, "Deny"},
+		{"Intake", "another account's rule", service("events.amazonaws.com", "aws:SourceArn", nightly,
+			"aws:SourceAccount", "999999999999"), "Deny"},
 		{"Control", "a role of the account", mine, ""},
 		{"Control", "a service for us", sns, ""},
 		{"Control", "a service for others", elsewhere, "Deny"},
@@ -204,87 +205,4 @@ func TestQueuePolicies(t *testing.T) {
 		}
 		same(t, c.queue+": "+c.who, decide(t, policies[c.queue], c.r), c.want)
 	}
-}
-
-// Rule 32: which roles an agent's replies come from, as far as it is known, and what is said where it is not.
-func TestReplySenders(t *testing.T) {
-	code := t.TempDir()
-	if err := os.WriteFile(filepath.Join(code, "bootstrap"), []byte("mine"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	var in awscdk.Stack
-	const mailer = "arn:aws:iam::" + account + ":role/mailer"
-	of := func(notification func(awscdk.Stack) infra.Agent) (peers string) {
-		x := template(t, func(stack awscdk.Stack, p *infra.Props) {
-			in = stack
-			p.Agents["shipping"] = infra.Agent{Function: awslambda.NewFunction(stack, str("Mine"),
-				&awslambda.FunctionProps{
-					Runtime: awslambda.Runtime_PROVIDED_AL2023(), Handler: str("bootstrap"),
-					Timeout: awscdk.Duration_Minutes(jsii.Number(1)),
-					Code:    awslambda.Code_FromAsset(str(code), nil),
-				})}
-			p.Agents["notification"] = notification(stack)
-		})
-		for _, part := range list(at(variables(x, "Scheduler"), "STEPKEEPER_AGENTS", "Fn::Join", 1)) {
-			if attribute := at(part, "Fn::GetAtt", 1); attribute != nil {
-				part = fmt.Sprint(target(part), ".", attribute)
-			} else if at(part, "Fn::Join") != nil {
-				part = "QUEUE"
-			}
-			peers += fmt.Sprint(part)
-		}
-		return peers
-	}
-	const others = "~=Test-EngineRequests,inventory=QUEUE=AgentInventoryRole.RoleId,notification=%s,payment=QUEUE=AgentPaymentRole.RoleId,shipping=QUEUE=MineServiceRole.RoleId"
-	for name, c := range map[string]struct {
-		agent  func(awscdk.Stack) infra.Agent
-		want   string
-		warned bool
-	}{
-		"external": {func(awscdk.Stack) infra.Agent {
-			return infra.Agent{External: true, SenderARNs: []string{mailer}}
-		}, "QUEUE", true},
-		"external and declared": {func(awscdk.Stack) infra.Agent {
-			return infra.Agent{
-				External: true, SenderARNs: []string{mailer},
-				SenderIDs: []string{"AROAMAILERMAILERMAIL1", "AROAMAILERMAILERMAIL2"},
-			}
-		}, "QUEUE=AROAMAILERMAILERMAIL1+AROAMAILERMAILERMAIL2", false},
-		"imported": {func(s awscdk.Stack) infra.Agent {
-			return infra.Agent{Function: awslambda.Function_FromFunctionAttributes(s, str("Far"),
-				&awslambda.FunctionAttributes{
-					FunctionArn: str("arn:aws:lambda:" + region + ":" + account + ":function:far"),
-					Role:        awsiam.Role_FromRoleArn(s, str("FarRole"), str(mailer), nil),
-				})}
-		}, "QUEUE", true},
-	} {
-		got := of(c.agent)
-		want := fmt.Sprintf(others, c.want)
-		// CDK's hash is not cut off a resource of the app's own
-		if i := strings.Index(got, "MineServiceRole"); i >= 0 &&
-			!strings.HasSuffix(got, "MineServiceRole.RoleId") {
-			got = got[:i] + "MineServiceRole.RoleId"
-		}
-		same(t, name, got, want)
-		reported := slices.ContainsFunc(warnings(in),
-			func(w string) bool { return strings.Contains(w, "replies of agent notification") })
-		same(t, name+": warned", reported, c.warned)
-	}
-}
-
-// An external agent that is granted its rights is known by that role.
-func TestGrantedAgentIsKnown(t *testing.T) {
-	needNode(t)
-	_, stack := newStack("Test")
-	p := shop(stack)
-	p.Agents["notification"] = infra.Agent{External: true}
-	engine := infra.NewStepkeeper(stack, "Engine", p)
-	engine.GrantAgent("notification", awsiam.NewRole(stack, str("Mailer"),
-		&awsiam.RoleProps{AssumedBy: awsiam.NewServicePrincipal(str("ecs-tasks.amazonaws.com"), nil)}))
-	x := read(t, stack)
-	if text := fmt.Sprint(at(variables(x, "Scheduler"), "STEPKEEPER_AGENTS")); !strings.Contains(text,
-		"Mailer") {
-		t.Errorf("its role is not in %s", text)
-	}
-	same(t, "warnings", warnings(stack), "[]")
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/infra"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
@@ -212,19 +213,15 @@ func large(t *testing.T) resolved {
 					"none}\n", n, agent)
 		}
 		text := fmt.Sprintf("workflow: workflow-number-%03d\nsteps:\n%s", i, steps)
-		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("w%d.yaml", i)), []byte(text),
-			0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("w%d.yaml", i)), []byte(text),
+			0o600))
 	}
 	for i := range 10 {
 		id := fmt.Sprintf("department-%02d", i)
 		p.ReplyTo[id] = awssqs.Queue_FromQueueArn(stack, &id,
 			str(fmt.Sprintf("arn:aws:sqs:%s:%s:%s%02d", in, account, strings.Repeat("status", 13), i)))
 	}
-	if err := os.WriteFile(filepath.Join(dir, "agents.yml.txt"), []byte(file), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "agents.yml.txt"), []byte(file), 0o600))
 	engine := infra.NewStepkeeper(stack, "Engine", p)
 	engine.GrantOperate(awsiam.NewRole(stack, str("Ops"),
 		&awsiam.RoleProps{AssumedBy: awsiam.NewAccountRootPrincipal()}))
@@ -249,9 +246,7 @@ func TestSizes(t *testing.T) {
 	atMost("outputs", "template", len(x.Outputs), 200)
 	atMost("resources", "template", len(x.Resources), 500)
 	data, err := json.Marshal(x.tmpl)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	atMost("bytes", "template", len(data), 1_000_000)
 	for id, r := range x.Resources {
 		p := r.Properties
@@ -392,54 +387,27 @@ func TestEnvironmentIsRead(t *testing.T) {
 	}
 }
 
-// What would not fit is refused at synthesis, not in the middle of a deployment.
-func TestEnvironmentTooLarge(t *testing.T) {
-	needNode(t)
-	_, stack := newStack("Large")
-	p := shop(stack)
-	for i := range 30 {
-		id := fmt.Sprintf("department-%02d", i)
-		p.ReplyTo[id] = awssqs.Queue_FromQueueArn(stack, &id,
-			str(fmt.Sprintf("arn:aws:sqs:eu-west-1:%s:%s%02d", account, strings.Repeat("status", 13), i)))
-	}
-	defer func() {
-		if text := fmt.Sprint(recover()); !strings.Contains(text,
-			"function Scheduler: its environment would have some") || strings.Contains(text, "Supervisor") {
-			t.Errorf("reported as %s", text)
-		}
-	}()
-	infra.NewStepkeeper(stack, "Engine", p)
-}
-
 // The limit itself is allowed, as it is counted.
 func TestEnvironmentAsLargeAsAllowed(t *testing.T) {
 	needNode(t)
-	reported := func(letters int) (text string) {
-		defer func() {
-			if p := recover(); p != nil {
-				text = fmt.Sprint(p)
-			}
-		}()
+	reported := func(letters int) string {
 		_, stack := newStack("Large")
 		p := shop(stack)
 		p.Agents["payment"] = infra.Agent{
 			HTTP:        "app/agents.yaml",
 			Environment: map[string]string{"LONG": strings.Repeat("x", letters)},
 		}
-		infra.NewStepkeeper(stack, "Engine", p)
-		return ""
+		return refusal(func() { infra.NewStepkeeper(stack, "Engine", p) })
 	}
 	const limit = 4_096
 	text := reported(limit)
 	_, rest, _ := strings.Cut(text, "would have some ")
 	counted := 0
-	if _, err := fmt.Sscan(rest, &counted); err != nil || counted <= limit {
-		t.Fatalf("%d counted (%v): %s", counted, err, text)
-	}
-	same(t, "at the limit", reported(2*limit-counted), "")
-	if text := reported(2*limit - counted + 1); !strings.Contains(text, "would have some 4097 bytes") {
-		t.Errorf("one more is reported as %q", text)
-	}
+	_, err := fmt.Sscan(rest, &counted)
+	require.NoError(t, err, text)
+	require.Greater(t, counted, limit)
+	require.Empty(t, reported(2*limit-counted), "at the limit")
+	require.Contains(t, reported(2*limit-counted+1), "would have some 4097 bytes")
 }
 
 // So is a policy that grows with what an app gives: of a queue with its operators, of a role with its
@@ -453,16 +421,8 @@ func TestPoliciesTooLarge(t *testing.T) {
 			fmt.Sprintf("arn:aws:iam::%s:role/operators-of-the-shop-number-%03d", account, i))
 	}
 	infra.NewStepkeeper(stack, "Engine", p)
-	defer func() {
-		text := fmt.Sprint(recover())
-		for _, want := range []string{
-			"Large/Engine/Replies/Policy/Resource", "AWS takes 8192",
-			"fewer Operators",
-		} {
-			if !strings.Contains(text, want) {
-				t.Errorf("%q is missing in %s", want, text)
-			}
-		}
-	}()
-	app.Synth(nil)
+	text := refusal(func() { app.Synth(nil) })
+	for _, want := range []string{"Large/Engine/Replies/Policy/Resource", "AWS takes 8192", "fewer Operators"} {
+		require.Contains(t, text, want)
+	}
 }

@@ -23,7 +23,7 @@ type State struct {
 // wrong.
 func NewState(scope constructs.Construct, id string, props *Props) *State {
 	s := prepare(scope, id, props)
-	defer s.content.Close()
+	defer s.content.close()
 	if s.props.State != nil {
 		panic(refused(id, errors.New("State is set already; give NewState the properties without it")))
 	}

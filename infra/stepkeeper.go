@@ -16,17 +16,13 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
-
-	"github.com/stepkeeper/stepkeeper/infra/content"
-	"github.com/stepkeeper/stepkeeper/infra/limits"
-	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
 // Stepkeeper is the construct of one deployment.
 type Stepkeeper struct {
 	constructs.Construct
 	props   Props
-	content *content.Content
+	content *content
 	key     awskms.IKey // nil means AWS's keys
 
 	orders, definitions awsdynamodb.ITableV2
@@ -35,12 +31,12 @@ type Stepkeeper struct {
 	quarantine, missed  awssqs.Queue
 	alerts, alarms      awssns.ITopic             // alarms is nil if there are no alarms
 	tokenKeys           awssecretsmanager.ISecret // nil if no workflow creates tokens
-	roles               map[string]awsiam.IRole   // roles of functions, by the function's name
 	functions           map[string]awslambda.IFunction
 	aliases             map[string]awslambda.Alias // aliases by the function's name
 	scheduler           awslambda.Function
 	senders             map[string][]*string // ARNs of senders, by the queue's logical name
 	alarmIDs            []string             // IDs of all possible alarms, without the suffix Alarm
+	doubled             []string             // IDs that several alarms would have
 	concurrency         int                  // sum of MaxConcurrency of all mappings
 	environments        map[string]func() any
 	senderIDs           map[string][]string // IDs of the roles that send replies, by agent
@@ -54,7 +50,7 @@ type Stepkeeper struct {
 // this error.
 func NewStepkeeper(scope constructs.Construct, id string, props *Props) *Stepkeeper {
 	s := prepare(scope, id, props)
-	defer s.content.Close()
+	defer s.content.close()
 	if err := s.build(); err != nil {
 		panic(refused(id, err))
 	}
@@ -68,38 +64,25 @@ func prepare(scope constructs.Construct, id string, props *Props) *Stepkeeper {
 	own := *props
 	emulated, unknown := own.forEmulator(scope)
 	complete, err := own.withDefaults()
-	made, failed := complete.content()
+	made, failed := newContent(complete)
 	if failed != nil {
 		panic(refused(id, failed))
 	}
 	made.Emulated = emulated
-	made.Bus = complete.ReplyToBuses[core.Events] != nil
-	err = errors.Join(unknown, err, complete.placed(scope), made.Compile(complete.Workflows),
+	err = errors.Join(unknown, err, complete.placed(scope), made.load(complete.Workflows),
 		complete.reservedSchedulers(made), alike(made.Hashes))
 	if err != nil {
-		made.Close()
+		made.close()
 		panic(refused(id, err))
 	}
 	return &Stepkeeper{
 		Construct: constructs.NewConstruct(scope, jsii.String(id)), props: complete, content: made,
 		ledgers: map[string]awsdynamodb.ITableV2{}, queues: map[string]*queue{},
-		roles:     map[string]awsiam.IRole{},
 		functions: map[string]awslambda.IFunction{}, senders: map[string][]*string{},
 		aliases:   map[string]awslambda.Alias{},
 		refusals:  map[string]awsiam.PolicyStatement{},
 		senderIDs: map[string][]string{}, environments: map[string]func() any{},
 	}
-}
-
-func (p Props) content() (*content.Content, error) {
-	agents := map[string]content.Agent{}
-	for name, a := range p.Agents {
-		agents[name] = content.Agent{
-			HTTP: a.HTTP, Folder: a.Folder, External: a.External,
-			Environment: a.Environment, Secrets: sorted(a.Secrets), Timeout: a.Timeout,
-		}
-	}
-	return content.New(agents, p.Build, p.X86)
 }
 
 func refused(id string, err error) error {
@@ -134,14 +117,14 @@ func (s *Stepkeeper) build() error {
 		return err
 	}
 	s.namePeers()
-	if err := limits.Environments(s.environments); err != nil {
+	if err := environmentsFit(s.environments); err != nil {
 		return err
 	}
 	s.nameSenders()
 	s.addPolicies()
 	s.addAlarms()
 	s.addCanaries()
-	if err := s.thresholdsFit(); err != nil {
+	if err := s.alarmsFit(); err != nil {
 		return err
 	}
 	s.addDashboard()
@@ -149,7 +132,7 @@ func (s *Stepkeeper) build() error {
 	if err := s.setNames(); err != nil {
 		return err
 	}
-	s.Construct.Node().AddValidation(&limits.Policies{Construct: s.Construct})
+	s.Construct.Node().AddValidation(&policySizes{s.Construct})
 	if s.props.Profile == ProfileProduction && s.props.AlarmEmail == "" {
 		s.Construct.Node().AddValidation(&subscribers{s})
 	}

@@ -30,7 +30,7 @@ const (
 )
 
 func (s *Stepkeeper) addSupervisor() error {
-	archive, err := s.content.Archive("supervisor", build.Supervisor, s.content.Scheduled)
+	archive, err := s.content.archive("supervisor", build.Supervisor, s.content.Scheduled)
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,6 @@ func (s *Stepkeeper) addSupervisor() error {
 		vpc: s.props.VPC, subnets: s.props.Subnets, groups: s.props.SecurityGroups,
 	})
 	s.publish("supervisor", "Supervisor", f)
-	s.roles["supervisor"] = role
 	s.senders[missedSweeps] = append(s.senders[missedSweeps], role.RoleArn())
 	target := s.invoked("supervisor")
 	invocations := awslambda.NewCfnEventInvokeConfig(s.Construct, str("SupervisorInvocations"),

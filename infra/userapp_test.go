@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // The app of docs/how-to/aws-app.md, and one with the other kinds of agents, in a module of their own.
@@ -81,14 +83,10 @@ var goBlock = regexp.MustCompile("(?s)```go\n(package main.*?)```")
 func userModule(t *testing.T) string {
 	t.Helper()
 	root, err := filepath.Abs("..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	text := func(file string) string {
 		data, err := os.ReadFile(filepath.Join(root, file))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return string(data)
 	}
 	page := goBlock.FindStringSubmatch(text("docs/how-to/aws-app.md"))
@@ -115,12 +113,8 @@ func userModule(t *testing.T) string {
 				"${env:PAYMENT_TOKEN}\"}\n", 1),
 	} {
 		path := filepath.Join(dir, file)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
 	}
 	return dir
 }
@@ -157,9 +151,7 @@ func TestUsersOwnApp(t *testing.T) {
 		if err == nil {
 			err = json.Unmarshal(data, &x)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return x
 	}
 

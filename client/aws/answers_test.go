@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/aws/smithy-go"
-
 	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/client"

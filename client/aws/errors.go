@@ -12,6 +12,7 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -60,11 +61,6 @@ var (
 		"MissingAuthenticationToken", "MissingAuthenticationTokenException", "AuthFailure",
 		"InvalidAccessKeyId",
 	}
-	throttled = []string{
-		"Throttling", "ThrottlingException", "ThrottledException", "RequestThrottled",
-		"RequestThrottledException", "TooManyRequestsException", "ProvisionedThroughputExceededException",
-		"RequestLimitExceeded", "KmsThrottled", "OverLimit", "LimitExceededException",
-	}
 	gone = []string{
 		"ResourceNotFoundException", "QueueDoesNotExist",
 		"AWS.SimpleQueueService.NonExistentQueue",
@@ -104,7 +100,7 @@ func Failed(ctx context.Context, u Use, err error) error {
 	case slices.Contains(credentials, code):
 		return refusal(http.StatusForbidden, codeCredentials,
 			"AWS does not take the credentials (%s: %s); log in again", code, api.ErrorMessage())
-	case slices.Contains(throttled, code):
+	case wire.Throttled(code):
 		e := refusal(http.StatusTooManyRequests, "busy", "%s on %s is throttled; try again later", u.Action,
 			u.On)
 		e.RetryAfter = busyRetry

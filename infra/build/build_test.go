@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/infra/build"
 )
 
@@ -19,24 +21,16 @@ func TestBuildsAreReproducible(t *testing.T) {
 		t.Skip("SKIPPED: -short")
 	}
 	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	elsewhere := filepath.Join(t.TempDir(), "elsewhere")
 	copySources(t, root, elsewhere)
 	sum := func(folder string) string {
 		out := filepath.Join(t.TempDir(), "bootstrap")
-		if err := build.Go(build.Binary{Package: folder, Out: out}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, build.Go(build.Binary{Package: folder, Out: out}))
 		data, err := os.ReadFile(out)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		f, err := elf.Open(out)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer f.Close()
 		if f.Machine != elf.EM_AARCH64 {
 			t.Errorf("built for %s", f.Machine)
@@ -58,9 +52,7 @@ func TestBuildsAreReproducible(t *testing.T) {
 func copySources(t *testing.T, from, to string) {
 	t.Helper()
 	for _, name := range []string{"go.mod", "go.sum", "functions", "shared"} {
-		if err := os.MkdirAll(to, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.MkdirAll(to, 0o755))
 		if out, err := exec.Command("cp", "-r", filepath.Join(from, name), to).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
@@ -73,9 +65,7 @@ func TestFunctionsCarryNoBallast(t *testing.T) {
 		cmd := exec.Command("go", "list", "-deps", "../../functions/"+function+"/bootstrap")
 		cmd.Env = append(os.Environ(), "GOOS=linux", "GOARCH=arm64", "GOFLAGS=-tags=lambda.norpc")
 		out, err := cmd.Output()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if n := strings.Count(string(out), "\n"); n < 100 {
 			t.Fatalf("%s: only %d packages were looked at", function, n)
 		}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/infra/build"
 )
 
@@ -32,12 +34,8 @@ func TestLanguageOf(t *testing.T) {
 func placeFile(t *testing.T, folder, file, text string) {
 	t.Helper()
 	path := filepath.Join(folder, file)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 // The functions of both languages start with what Bundle wrote, and nothing else of this machine. It fetches
@@ -47,9 +45,7 @@ func TestBundles(t *testing.T) {
 		t.Skip("it fetches packages")
 	}
 	sdk, err := filepath.Abs("../../sdk")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	handle := map[build.Language][]string{
 		build.Python: {"python3", "-c", "import agent; print(agent.handler({}))"},
 		build.TypeScript: {
@@ -80,9 +76,7 @@ func TestBundles(t *testing.T) {
 			for file, text := range files {
 				placeFile(t, folder, file, text)
 			}
-			if err := build.Bundle(folder, out, true); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, build.Bundle(folder, out, true))
 			cmd := exec.Command(handle[language][0], handle[language][1:]...)
 			cmd.Dir = out
 			queues, _ := json.Marshal(map[string]string{

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/agentsfile"
 	"github.com/stepkeeper/stepkeeper/functions/agent/settings"
@@ -91,21 +92,13 @@ func milli(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 func measuredFunctions(t *testing.T, aws *awsstub.Stub) []measured {
 	t.Helper()
 	d, problems := source.LoadFile("../../examples/order/order.yaml", source.Options{})
-	if err := problems.Err(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, problems.Err())
 	flow, err := workflow.Encode(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	raw, err := agentsfile.Read([]byte("agents: {payment: {url: " + aws.URL + "/service}}"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	compiled, err := settings.Encode(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	queues := aws.Queues("intake", "replies", "control", "quarantine", "requests-inventory",
 		"requests-payment", "requests-shipping", "requests-notification", "requests-coats")
 	engine := map[string]string{
@@ -193,15 +186,11 @@ func sizes(t *testing.T, dir string, f measured) (binary, packed int64) {
 	for name, text := range f.files {
 		placeFile(t, folder, name, string(text))
 	}
-	if err := errors.Join(os.MkdirAll(folder, 0o755), build.Go(build.Binary{Package: f.pkg, Out: program}),
-		build.ZipFile(archive, folder)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(os.MkdirAll(folder, 0o755), build.Go(build.Binary{Package: f.pkg, Out: program}),
+		build.ZipFile(archive, folder)))
 	size := func(file string) int64 {
 		info, err := os.Stat(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return info.Size()
 	}
 	return size(program), size(archive)
@@ -213,12 +202,8 @@ func forThisMachine(t *testing.T, dir string, f measured) (program string) {
 	folder := filepath.Join(dir, f.name)
 	for name, text := range f.files {
 		file := filepath.Join(folder, name)
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		require.NoError(t, os.WriteFile(file, text, 0o600))
 	}
 	program = filepath.Join(folder, "bootstrap")
 	if err := build.Go(build.Binary{

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/infra/build"
 )
 
@@ -19,15 +21,11 @@ func release(t *testing.T, name, program string) string {
 	var data bytes.Buffer
 	w := zip.NewWriter(&data)
 	f, err := w.Create("bootstrap")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := f.Write([]byte(program)); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, w.Close())
 	dir := t.TempDir()
 	sums := fmt.Sprintf("%x  other.zip\n%x  %s\n", sha256.Sum256(nil), sha256.Sum256(data.Bytes()), name)
 	write(t, filepath.Join(dir, name), data.Bytes())
@@ -37,17 +35,13 @@ func release(t *testing.T, name, program string) string {
 
 func write(t *testing.T, name string, data []byte) {
 	t.Helper()
-	if err := os.WriteFile(name, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(name, data, 0o600))
 }
 
 func TestPrebuilt(t *testing.T) {
 	dir := release(t, "scheduler_amd64.zip", "the program")
 	out := filepath.Join(t.TempDir(), "bootstrap")
-	if err := build.Prebuilt(dir)(build.Binary{Package: build.Scheduler, X86: true, Out: out}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, build.Prebuilt(dir)(build.Binary{Package: build.Scheduler, X86: true, Out: out}))
 	data, err := os.ReadFile(out)
 	if info, statErr := os.Stat(out); err != nil || statErr != nil || string(data) != "the program" ||
 		info.Mode().Perm()&0o111 == 0 {

@@ -6,6 +6,8 @@ import (
 	"os"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/infra/emulate"
 )
 
@@ -51,9 +53,7 @@ func TestMiniStack(t *testing.T) {
 		}
 	}
 	shop, err := os.ReadFile("../testdata/shop.template.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	got, err := rewritten(emulate.MiniStack, shop)
 	if err != nil || bytes.Contains(got, []byte("ArnNotEquals")) ||
 		bytes.Count(got, []byte("assumed-role")) != 4+4+5+2 {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/infra/project"
 )
 
@@ -15,12 +17,8 @@ func folder(t *testing.T, files map[string]string) string {
 	dir := t.TempDir()
 	for name, text := range files {
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	return dir
 }
@@ -46,9 +44,7 @@ func TestAgents(t *testing.T) {
 		"example/agents.yaml":        "agents: {other: {url: http://127.0.0.1:9}}",
 	})
 	agents, err := project.Agents(dir, "dev")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	same(t, "agents", len(agents), 4)
 	same(t, "payment", agents["payment"].HTTP, filepath.Join(dir, "agents.yaml"))
 	same(t, "mail", agents["mail"].External, true)
@@ -57,9 +53,7 @@ func TestAgents(t *testing.T) {
 	same(t, "coat", agents["coat"].Folder, filepath.Join(dir, "agents", "coat"))
 
 	agents, err = project.Agents(dir, "prod")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	same(t, "agents of prod", len(agents), 3)
 	same(t, "payment of prod", agents["payment"].HTTP, filepath.Join(dir, "agents.prod.yaml"))
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
 )
@@ -30,9 +31,7 @@ type hasty struct {
 func newHasty(t *testing.T) *hasty {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	h := &hasty{listener: l}
 	t.Cleanup(func() { l.Close() })
 	go func() {
@@ -64,67 +63,6 @@ func (h *hasty) serve(conn net.Conn) {
 	}
 }
 
-// closesEarly closes the request's body as soon as the response headers have arrived, as the SDK does.
-func closesEarly(rt http.RoundTripper, url string, body io.Reader) error {
-	tracked := &closable{Reader: body}
-	req, err := http.NewRequest(http.MethodPost, url, tracked)
-	if err != nil {
-		return err
-	}
-	req.ContentLength = 1 << 20
-	res, err := rt.RoundTrip(req)
-	tracked.closed.Store(true)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(io.Discard, res.Body)
-	res.Body.Close()
-	return err
-}
-
-type closable struct {
-	io.Reader
-	closed atomic.Bool
-}
-
-func (c *closable) Read(p []byte) (int, error) {
-	if c.closed.Load() {
-		return 0, errors.New("read after close")
-	}
-	return c.Reader.Read(p[:min(len(p), 4096)])
-}
-
-func (c *closable) Close() error { c.closed.Store(true); return nil }
-
-// If a server replies before it has read the body, calls that took effect fail with the plain transport. With
-// the transport of this package none fails.
-func TestAnEarlyAnswerIsNoFailure(t *testing.T) {
-	for name, wrapped := range map[string]bool{"bare": false, "ours": true} {
-		h := newHasty(t)
-		base := &http.Transport{}
-		var rt http.RoundTripper = base
-		if wrapped {
-			rt = &wire.Transport{Next: base}
-		}
-		failures := 0
-		for range 50 {
-			if err := closesEarly(rt, "http://"+h.listener.Addr().String(),
-				strings.NewReader(strings.Repeat("x", 1<<20))); err != nil {
-				failures++
-			}
-		}
-		base.CloseIdleConnections()
-		t.Logf("%s: %d of 50 calls that landed are reported as failed, %d connections", name, failures,
-			h.conns.Load())
-		if wrapped && (failures > 0 || h.requests.Load() != 50 || h.conns.Load() != 1) {
-			t.Errorf("%d failures, %d requests, %d connections", failures, h.requests.Load(), h.conns.Load())
-		}
-		if !wrapped && failures == 0 && h.conns.Load() == 1 {
-			t.Error("the bare transport has no such failure any more: the wrapper may go")
-		}
-	}
-}
-
 func load(t *testing.T, o Options) aws.Config {
 	t.Helper()
 	for _, name := range []string{
@@ -137,13 +75,12 @@ func load(t *testing.T, o Options) aws.Config {
 	t.Setenv("AWS_CONFIG_FILE", t.TempDir()+"/none")
 	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", t.TempDir()+"/none")
 	c, err := Load(context.Background(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return c
 }
 
-// The real SDK against the hasty server: each call is one request on one connection.
+// If a server replies before it has read the body, the SDK with a plain transport repeats some calls that took effect.
+// With the transport of package wire, each call is one request.
 func TestTheSDKCallsOnce(t *testing.T) {
 	h := newHasty(t)
 	client := sqs.NewFromConfig(load(t, Options{Endpoint: "http://" + h.listener.Addr().String()}))
@@ -281,9 +218,7 @@ func TestLocalKeepsWhatIsSet(t *testing.T) {
 	t.Setenv("AWS_ACCESS_KEY_ID", "mine")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
 	c, err := Load(context.Background(), Options{Endpoint: local})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if got, err := c.Credentials.Retrieve(context.Background()); err != nil || got.AccessKeyID != "mine" {
 		t.Errorf("credentials %q, %v", got.AccessKeyID, err)
 	}

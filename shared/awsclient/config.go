@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"os"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"github.com/aws/smithy-go/middleware"
 
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
+	"github.com/stepkeeper/stepkeeper/shared/loopback"
 )
 
 // Options configures Load. The zero value connects to AWS with the settings of the environment.
@@ -99,9 +99,5 @@ func isLocal(endpoint string) (bool, error) {
 		return false, fmt.Errorf("endpoint %.100q is no address that begins with http:// or https://",
 			endpoint)
 	}
-	if strings.EqualFold(u.Hostname(), "localhost") {
-		return true, nil
-	}
-	ip, err := netip.ParseAddr(u.Hostname())
-	return err == nil && ip.Unmap().IsLoopback(), nil
+	return loopback.Is(u.Hostname()), nil
 }

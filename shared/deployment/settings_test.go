@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
@@ -54,9 +56,7 @@ func TestGood(t *testing.T) {
 	sch, err1 := deployment.ReadScheduler(lookup(good()))
 	sup, err2 := deployment.ReadSupervisor(lookup(good()))
 	agent, err3 := deployment.ReadAgent(lookup(good()), true)
-	if err := errors.Join(err1, err2, err3); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(err1, err2, err3))
 	for want, got := range map[string]any{
 		`{` + engine +
 			` Workflows:/var/task/workflows FairQueues:true TokenKeys:arn:aws:secretsmanager:keys Capacity:map[payment:50]}`: sch,
@@ -167,81 +167,49 @@ func TestBounds(t *testing.T) {
 			t.Errorf("%v: %+v %v", c, s, err)
 		}
 	}
-	env := good()
-	for _, name := range []string{
-		deployment.VarFinished, deployment.VarFairQueues, deployment.VarTokenKeys, deployment.VarTaskTTL,
-		deployment.VarSweepPages, deployment.VarCapacity, deployment.VarReplyTo, deployment.VarAgents,
-		"AWS_LAMBDA_LOG_STREAM_NAME",
-	} {
-		delete(env, name)
-	}
-	env[deployment.VarWorkflows] = " /elsewhere "
-	env[deployment.VarOrders] = " orders\n"
-	sch, err := deployment.ReadScheduler(lookup(env))
-	if err != nil {
-		t.Fatalf("%+v %v", sch, err)
-	}
-	for _, field := range []struct {
-		name      string
-		got, want any
+	for name, c := range map[string]struct {
+		set  map[string]string
+		want string // of the Scheduler; a text of an error
 	}{
-		{"sch.Finished", sch.Finished, false},
-		{"sch.FairQueues", sch.FairQueues, false},
-		{"sch.TokenKeys", sch.TokenKeys, ""},
-		{"sch.TaskTTL", sch.TaskTTL, time.Duration(0)},
-		{"len(sch.ReplyTo)", len(sch.ReplyTo), 0},
-		{"sch.Instance", sch.Instance, "local"},
-		{"sch.Workflows", sch.Workflows, "/elsewhere"},
-		{"sch.Orders", sch.Orders, "orders"},
+		"defaults": {nil, "/var/task/workflows orders local 0s 0s  "},
+		"elsewhere, with spaces": {map[string]string{
+			deployment.VarWorkflows: " /elsewhere ", deployment.VarOrders: " orders\n",
+		}, "/elsewhere orders local 0s 0s  "},
+		"no reminder": {map[string]string{
+			deployment.VarWindow: "1h", deployment.VarReminder: "0s",
+			"AWS_LAMBDA_LOG_GROUP_NAME": "/shop/Scheduler", "AWS_REGION": "eu-central-1",
+		}, "/var/task/workflows orders local 1h0m0s -1ns /shop/Scheduler eu-central-1"},
+		"a reminder": {
+			map[string]string{deployment.VarReminder: "2h"},
+			"/var/task/workflows orders local 0s 2h0m0s  ",
+		},
+		"a window too short": {map[string]string{deployment.VarWindow: "10s"}, "STEPKEEPER_ALERT_WINDOW"},
+		"a short name of a log, and not finished": {map[string]string{
+			"AWS_LAMBDA_LOG_STREAM_NAME": "short", deployment.VarFinished: "false",
+		}, "/var/task/workflows orders short 0s 0s  "},
 	} {
-		if field.got != field.want {
-			t.Errorf("%s is %v, want %v: %+v %v", field.name, field.got, field.want, sch, err)
+		env := good()
+		for _, name := range []string{
+			deployment.VarFinished, deployment.VarFairQueues, deployment.VarTokenKeys, deployment.VarTaskTTL,
+			deployment.VarSweepPages, deployment.VarCapacity, deployment.VarReplyTo, deployment.VarAgents,
+			"AWS_LAMBDA_LOG_STREAM_NAME",
+		} {
+			delete(env, name)
 		}
-	}
-	if sch.Window != 0 || sch.Reminder != 0 || sch.LogGroup != "" || sch.Region != "" {
-		t.Errorf("%+v", sch)
-	}
-	env[deployment.VarWindow] = "1h"
-	env[deployment.VarReminder] = "0s"
-	env["AWS_LAMBDA_LOG_GROUP_NAME"] = "/shop/Scheduler"
-	env["AWS_REGION"] = "eu-central-1"
-	sch, err = deployment.ReadScheduler(lookup(env))
-	if err != nil {
-		t.Fatalf("%+v %v", sch, err)
-	}
-	for _, field := range []struct {
-		name      string
-		got, want any
-	}{
-		{"sch.Window", sch.Window, time.Hour},
-		{"sch.Reminder < 0", sch.Reminder < 0, true},
-		{"sch.LogGroup", sch.LogGroup, "/shop/Scheduler"},
-		{"sch.Region", sch.Region, "eu-central-1"},
-	} {
-		if field.got != field.want {
-			t.Errorf("%s is %v, want %v: %+v %v", field.name, field.got, field.want, sch, err)
+		maps.Copy(env, c.set)
+		s, err := deployment.ReadScheduler(lookup(env))
+		if err != nil {
+			require.ErrorContains(t, err, c.want, name)
+			continue
 		}
-	}
-	env[deployment.VarReminder] = "2h"
-	sch, err = deployment.ReadScheduler(lookup(env))
-	if err != nil || sch.Reminder != 2*time.Hour {
-		t.Errorf("%+v %v", sch, err)
-	}
-	env[deployment.VarWindow] = "10s"
-	_, err = deployment.ReadScheduler(lookup(env))
-	if err == nil ||
-		!strings.Contains(err.Error(), "STEPKEEPER_ALERT_WINDOW") {
-		t.Errorf("%v", err)
-	}
-	delete(env, deployment.VarWindow)
-	env["AWS_LAMBDA_LOG_STREAM_NAME"] = "short"
-	sup, err := deployment.ReadSupervisor(lookup(env))
-	if err != nil || sup.PagesPerSweep != 0 || len(sup.Capacity) > 0 || sup.Instance != "short" {
-		t.Errorf("%+v %v", sup, err)
-	}
-	env[deployment.VarFinished] = "false"
-	if sch, err := deployment.ReadScheduler(lookup(env)); err != nil || sch.Finished {
-		t.Errorf("%+v %v", sch, err)
+		require.Equal(t, c.want, fmt.Sprint(s.Workflows, " ", s.Orders, " ", s.Instance, " ", s.Window, " ",
+			s.Reminder, " ", s.LogGroup, " ", s.Region), name)
+		require.False(t, s.Finished || s.FairQueues || s.TokenKeys != "" || s.TaskTTL != 0 || len(s.ReplyTo) > 0,
+			name)
+		sup, err := deployment.ReadSupervisor(lookup(env))
+		require.NoError(t, err, name)
+		require.Zero(t, sup.PagesPerSweep+len(sup.Capacity), name)
+		require.Equal(t, s.Instance, sup.Instance, name)
 	}
 }
 
@@ -304,9 +272,7 @@ func TestProcess(t *testing.T) {
 
 func TestQueueOf(t *testing.T) {
 	s, err := deployment.ReadScheduler(lookup(good()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if name, err := deployment.QueueOf(s.Queues,
 		"arn:aws:sqs:eu-central-1:1:S-control"); name != port.Control || err != nil {
 		t.Errorf("%q %v", name, err)
@@ -334,9 +300,7 @@ func TestPeers(t *testing.T) {
 		t.Errorf("the setting is %q, want %q, which is the shortest", got, want)
 	}
 	s, err := deployment.ReadScheduler(lookup(env))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if s.Priorities {
 		t.Error("priorities, without a queue for them")
 	}

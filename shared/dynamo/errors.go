@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -14,6 +13,7 @@ import (
 	"github.com/aws/smithy-go/middleware"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
+	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
@@ -52,11 +52,6 @@ func passing(err error) bool {
 	return errors.As(err, &conflict)
 }
 
-var throttles = []string{
-	"ProvisionedThroughputExceededException", "ThrottlingException", "Throttling", "RequestLimitExceeded",
-	"LimitExceededException",
-}
-
 // meaning converts the error of a write. If DynamoDB refused all tries, the result can wrap an error of
 // package port:
 //   - port.ErrUnavailable, if the tries were throttled or conflicted with a transaction
@@ -76,7 +71,7 @@ func meaning(ctx context.Context, what string, doubt bool, err error) error {
 			err)
 	case !errors.As(err, &api):
 	case doubt:
-	case passing(err) || slices.Contains(throttles, api.ErrorCode()):
+	case passing(err) || wire.Throttled(api.ErrorCode()):
 		return fmt.Errorf("%s: throttled, try again later: %w: %w", what, port.ErrUnavailable, err)
 	case api.ErrorCode() == "ValidationException" && strings.Contains(api.ErrorMessage(), "tem size"):
 		return fmt.Errorf("%s: %w: %w", what, port.ErrTooLarge, err)
@@ -103,7 +98,7 @@ func refusal(there attrs, version int64, doubt bool, otherwise error) error {
 //   - DynamoDB has refused the read for a reason other than throttling.
 func unread(ctx context.Context, what string, err error) error {
 	var api smithy.APIError
-	final := refused(err) && !(errors.As(err, &api) && slices.Contains(throttles, api.ErrorCode()))
+	final := refused(err) && !(errors.As(err, &api) && wire.Throttled(api.ErrorCode()))
 	if ctx.Err() != nil || final {
 		return fmt.Errorf("%s: %w", what, err)
 	}

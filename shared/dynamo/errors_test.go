@@ -42,9 +42,7 @@ func answering(t *testing.T, status int, body string) *dynamo.Store {
 		Endpoint: server.URL, Region: "us-east-1",
 		MaxAttempts: 1,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return dynamo.New(dynamo.NewClient(c), dynamo.Tables{Orders: "o", Definitions: "d"}, dynamo.Options{})
 }
 
@@ -173,9 +171,7 @@ func scriptedWith(t *testing.T, answers ...func(request) (int, string)) (*dynamo
 func client(t *testing.T, url string) *dynamodb.Client {
 	t.Helper()
 	c, err := awsclient.Load(t.Context(), awsclient.Options{Endpoint: url, Region: "us-east-1"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return dynamo.NewClient(c)
 }
 
@@ -327,9 +323,7 @@ func without(t *testing.T, answer func(*http.Request) (int, string)) aws.Config 
 		Endpoint: "http://localhost", Region: "us-east-1",
 		Wrap: func(http.RoundTripper) http.RoundTripper { return dynamoDB },
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return c
 }
 

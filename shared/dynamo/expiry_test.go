@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient"
@@ -58,9 +59,7 @@ func (x expiring) days(want [3]int) {
 			TableName: &x.table,
 			Key:       dynamo.Key(dynamo.OrderKey, key), ConsistentRead: aws.Bool(true),
 		})
-		if err != nil {
-			x.Fatal(err)
-		}
+		require.NoError(x, err)
 		var at int64
 		switch n, there := out.Item[dynamo.TTLAttribute].(*types.AttributeValueMemberN); {
 		case there:
@@ -155,9 +154,7 @@ func TestErasedContentStaysAway(t *testing.T) {
 	x.commit(1, port.DueBucket, nil)
 	x.commit(2, port.NoBucket, nil)
 	for range 2 {
-		if err := x.Erase(t.Context(), "a", "h"); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, x.Erase(t.Context(), "a", "h"))
 	}
 	x.days([3]int{30, 37, 0})
 	gone := func() {
@@ -172,9 +169,7 @@ func TestErasedContentStaysAway(t *testing.T) {
 	x.remove("a#ended") // orders that do not expire have none
 	x.commit(1, port.DueBucket, port.ErrExists)
 	gone()
-	if err := x.Erase(t.Context(), "a", "other"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, x.Erase(t.Context(), "a", "other"))
 	x.remove("a#h")
 	x.days([3]int{30, -1, -1})
 }
@@ -189,9 +184,7 @@ func TestRefusedContentGoes(t *testing.T) {
 		if apart {
 			w.Content = []byte(`{"of":"a person"}`)
 		}
-		if err := x.Commit(t.Context(), []port.Write{w})[0]; err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, x.Commit(t.Context(), []port.Write{w})[0])
 		for _, hash := range []string{"h", "of-other"} {
 			w := write("a", 1)
 			w.Hash = hash

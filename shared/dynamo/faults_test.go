@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient"
@@ -177,18 +178,14 @@ func TestNoRefusedCallIsPassedOver(t *testing.T) {
 		w.Apart = true
 		w.Content = []byte("{}")
 		w.Record.Bucket = bucket
-		if err := s.Commit(t.Context(), []port.Write{w})[0]; err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Commit(t.Context(), []port.Write{w})[0])
 	}
 	due, err := s.Due(t.Context(), port.DueBucket, 0, now, nil, 10)
 	if err != nil || len(due) != 2 {
 		t.Fatalf("%v, %v", due, err)
 	}
 	const hash = "44136fa355b3678a1146ad16f7e8649e" // of {}
-	if err := s.PutDefinition(t.Context(), hash, []byte("{}")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.PutDefinition(t.Context(), hash, []byte("{}")))
 	attempt := 0
 	for name, do := range map[string]func() error{
 		"commit": func() error {

@@ -19,6 +19,11 @@ var ErrNotListed = errors.New(
 	"finished orders are not in the index: ask for one by its ID, or deploy with the index of finished " +
 		"orders, which costs one more write an order")
 
+const (
+	mostListed   = 20_000 // open tasks above which List returns an error
+	finishedDays = 30     // days that List searches for finished tasks if the query has no start time
+)
+
 var finishedStates = []string{"Processed", "Compensated", "Cancelled", "Closed"}
 
 // List returns open tasks and tasks that wait for the operator, newest first. With Options.FinishedIndex it
@@ -26,7 +31,7 @@ var finishedStates = []string{"Processed", "Compensated", "Cancelled", "Closed"}
 //
 // No index sorts open tasks by their time of creation, so each call reads all entries of the buckets due and
 // attention, or of attention only (see buckets). List returns an error if there are more than
-// Options.ListLimit entries. If many tasks are open, List reuses tasks that an earlier call has read; see the
+// mostListed entries. If many tasks are open, List reuses tasks that an earlier call has read; see the
 // type recent.
 func (s *Store) List(ctx context.Context, q port.Query) (port.Page, error) {
 	var page port.Page
@@ -103,17 +108,17 @@ func (l *listing) open(ctx context.Context) ([]*port.Record, error) {
 		for shard := range l.options.Shards {
 			partitions = append(partitions, fmt.Sprintf("%s#%d", b, shard))
 		}
-		some, err := l.entries(ctx, partitions, l.options.ListLimit+1)
+		some, err := l.entries(ctx, partitions, mostListed+1)
 		if err != nil {
 			return nil, err
 		}
 		entries = append(entries, some...)
 	}
-	if len(entries) > l.options.ListLimit {
+	if len(entries) > mostListed {
 		return nil,
 			fmt.Errorf(
 				"more than %d orders are open, too many to be listed by their age; ask for one by its ID",
-				l.options.ListLimit)
+				mostListed)
 	}
 	return l.kept(l.openRecords(ctx, entries))
 }
@@ -182,7 +187,7 @@ func (l *listing) finished(ctx context.Context, found []*port.Record) ([]*port.R
 			partitions = append(partitions, fmt.Sprintf("%s%s#%d", finishedPrefix, day.Format(time.DateOnly),
 				shard))
 		}
-		entries, err := l.entries(ctx, partitions, l.options.ListLimit+1)
+		entries, err := l.entries(ctx, partitions, mostListed+1)
 		if err != nil {
 			return nil, err
 		}
@@ -210,7 +215,7 @@ func (l *listing) like(d port.Due) *port.Record {
 
 func (l *listing) days() (newest, oldest time.Time) {
 	newest = l.options.Clock.Now().Add(24 * time.Hour) // another program's clock may be ahead
-	oldest = newest.AddDate(0, 0, -l.options.FinishedDays)
+	oldest = newest.AddDate(0, 0, -finishedDays)
 	if b := l.query.Before; !b.IsZero() && b.Before(newest) {
 		newest = b
 	}

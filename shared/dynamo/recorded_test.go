@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/shared/awsclient"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -20,13 +22,9 @@ import (
 func recordedItems(t *testing.T) (*dynamo.Store, *dynamo.Ledger) {
 	t.Helper()
 	text, err := os.ReadFile("testdata/schema2/items.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var tables map[string]map[string]json.RawMessage // items by table and key
-	if err := json.Unmarshal(text, &tables); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(text, &tables))
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var in struct {
 			TableName string
@@ -46,9 +44,7 @@ func recordedItems(t *testing.T) (*dynamo.Store, *dynamo.Ledger) {
 	}))
 	t.Cleanup(srv.Close)
 	c, err := awsclient.Load(t.Context(), awsclient.Options{Endpoint: srv.URL})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	client := dynamo.NewClient(c)
 	return dynamo.New(client, dynamo.Tables{Orders: "orders", Definitions: "definitions"}, dynamo.Options{}),
 		dynamo.NewLedger(client, "ledger")
@@ -71,13 +67,9 @@ func TestItemsOfSchema2AreRead(t *testing.T) {
 			t.Fatalf("%s: %v", id, errs[0])
 		}
 		recorded, err := os.ReadFile("../state/testdata/schema2/" + w.document + ".json")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		want, err := state.DecodeTask(recorded)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		r := records[0]
 		if got, err := state.DecodeTask(r.Document); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %v, got\n%+v, want\n%+v", id, err, got, want)

@@ -31,16 +31,11 @@ type Options struct {
 	// FinishedIndex keeps tasks at rest in the index, so that List finds them. It costs one additional index
 	// write for each order.
 	FinishedIndex bool
-	// FinishedDays is the number of days that List searches for finished tasks if the query has no start
-	// time. 0 means 30.
-	FinishedDays int
 	// TTL is the time for which the table keeps an order at rest. 0 means forever. The tombstone of an
 	// expired order stays, so that nobody can use the order's ID again (P26, an ID never runs twice).
 	// DynamoDB removes items days late, so no code may depend on the exact time (rule 15 of
 	// docs/reference/aws-rules.md).
 	TTL time.Duration
-	// ListLimit is the number of open tasks above which List returns an error. 0 means 20,000.
-	ListLimit int
 	// Parallel is the maximum number of concurrent calls of one Commit or Load. 0 means 16.
 	Parallel int
 	Clock    port.Clock // clock for the TTL and for listings; nil means the system clock
@@ -59,8 +54,6 @@ type Store struct {
 // docs/reference/aws-rules.md). It also prevents the SDK from reporting a stored write as failed (rule 23).
 func New(client *dynamodb.Client, tables Tables, o Options) *Store {
 	o.Shards = cmp.Or(o.Shards, DefaultShards)
-	o.FinishedDays = cmp.Or(o.FinishedDays, 30)
-	o.ListLimit = cmp.Or(o.ListLimit, 20_000)
 	o.Parallel = cmp.Or(o.Parallel, 16)
 	o.Clock = cmp.Or[port.Clock](o.Clock, port.ClockFunc(time.Now))
 	return &Store{client: callsOf(client), tables: tables, options: o}

@@ -78,9 +78,7 @@ func TestEvent(t *testing.T) {
 		t.Fatal(errs)
 	}
 	want, err := sent.Value.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if e := b.calls[0][0]; e.EventBusName != arn || e.Source != "stepkeeper" ||
 		e.DetailType != "completed" || e.Detail != string(want) || !strings.Contains(e.Detail, `"seq":3`) {
 		t.Errorf("%s, %s, %s: %s", e.EventBusName, e.Source, e.DetailType, e.Detail)
@@ -101,9 +99,7 @@ func (h *hosts) Do(r *http.Request) (*http.Response, error) {
 // A bus is called in its own Region, wherever the functions run.
 func TestRegionOfTheBus(t *testing.T) {
 	address, err := awsarn.Parse(arn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var called hosts
 	c := awsstub.ConfigAt(t, "")
 	c.Region = "eu-west-1"

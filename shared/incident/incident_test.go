@@ -11,9 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
-
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -139,9 +138,7 @@ func (d *desk) List(ctx context.Context, q port.Query) (port.Page, error) {
 				Code: a.Code, Text: a.Message,
 			}, End: protocol.End{At: a.At}, Version: 1,
 		})
-		if err != nil {
-			d.t.Fatal(err)
-		}
+		require.NoError(d.t, err)
 		if d.unread[id] {
 			document = document[1:]
 		}
@@ -168,18 +165,14 @@ func (d *desk) stop(id, workflow, step, code string) {
 		Accepts: core.Accepted{Resubmit: true},
 	}
 	d.inError[id] = a
-	if err := d.Raise(marked, a); err != nil {
-		d.t.Fatal(err)
-	}
+	require.NoError(d.t, d.Raise(marked, a))
 }
 
 func (d *desk) sweepAfter(pause time.Duration) map[string]port.Stopped {
 	d.t.Helper()
 	d.now = d.now.Add(pause)
 	counts, err := d.Sweep(marked)
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	require.NoError(d.t, err)
 	return counts
 }
 
@@ -402,17 +395,22 @@ func TestNoOrderIsLostAtTheEnd(t *testing.T) {
 	d.want("which is not over")
 }
 
-// An incident is not over if a sweep did not reach its orders.
-func TestMoreThanASweepReads(t *testing.T) {
-	d := newDesk(t, nil)
-	d.stop("o-1", "order", "pay", "declined")
-	for i := range 10_000 { // listed first
+// crowd puts so many other orders before o-1 that a sweep does not reach it.
+func (d *desk) crowd() {
+	for i := range 10_000 {
 		a := d.inError["o-1"]
 		a.OrderID = fmt.Sprintf("a-%05d", i)
 		a.Code = "busy"
 		d.inError[a.OrderID] = a
 	}
 	d.pageSize = 1000
+}
+
+// An incident is not over if a sweep did not reach its orders.
+func TestMoreThanASweepReads(t *testing.T) {
+	d := newDesk(t, nil)
+	d.stop("o-1", "order", "pay", "declined")
+	d.crowd()
 	d.want("the first", "first 1")
 	d.sweepAfter(20 * time.Minute)
 	d.want("not read")
@@ -426,13 +424,7 @@ func TestFirstIsReportedAlthoughItWasNotRead(t *testing.T) {
 	d := newDesk(t, nil)
 	d.broken = errors.New("no mail")
 	d.stop("o-1", "order", "pay", "declined")
-	for i := range 10_000 {
-		a := d.inError["o-1"]
-		a.OrderID = fmt.Sprintf("a-%05d", i)
-		a.Code = "busy"
-		d.inError[a.OrderID] = a
-	}
-	d.pageSize = 1000
+	d.crowd()
 	d.broken = nil
 	d.sweepAfter(time.Minute)
 	d.want("later", "first 0")
@@ -589,13 +581,9 @@ func TestDamagedRecord(t *testing.T) {
 	d := newDesk(t, nil)
 	d.stop("o-1", "order", "pay", "declined")
 	e, err := d.records.Entry(context.Background(), incident.Key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	e.Output = []byte("{")
-	if err := d.records.Move(context.Background(), e); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, d.records.Move(context.Background(), e))
 	d.published = nil
 	d.now = d.now.Add(time.Minute)
 	d.stop("o-1", "order", "pay", "declined")
@@ -605,16 +593,12 @@ func TestDamagedRecord(t *testing.T) {
 // open returns the stored incidents.
 func (d *desk) open() []incident.Incident {
 	e, err := d.records.Entry(context.Background(), incident.Key)
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	require.NoError(d.t, err)
 	var stored struct{ Open []incident.Incident }
 	if len(e.Output) > 0 {
 		err = json.Unmarshal(e.Output, &stored)
 	}
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	require.NoError(d.t, err)
 	return stored.Open
 }
 
@@ -852,9 +836,7 @@ func TestDamagedOrdersAreAnIncident(t *testing.T) {
 		At: core.TimeOf(d.now), Accepts: core.Accepted{Close: true},
 	}
 	for range 3 {
-		if err := d.Raise(marked, found); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, d.Raise(marked, found))
 	}
 	if a := d.published[0].For("", ""); a.Title() != "order: order o-1 cannot be read since 2026-11-21 03:00 UTC" ||
 		!slices.Contains(a.Commands, "stepkeeper close o-1") {

@@ -5,15 +5,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/shared/incident"
 )
 
 // refuse repeats that new orders are refused.
 func (d *desk) refuse(active int) {
 	d.t.Helper()
-	if err := d.Refused(marked, "busy", fmt.Sprintf("%d orders are active", active)); err != nil {
-		d.t.Fatal(err)
-	}
+	require.NoError(d.t, d.Refused(marked, "busy", fmt.Sprintf("%d orders are active", active)))
 }
 
 // An intake that refuses orders is one incident until it is quiet for a minute, however often it refuses. A

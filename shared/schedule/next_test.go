@@ -5,15 +5,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/shared/schedule"
 )
 
 func at(t *testing.T, text string) time.Time {
 	t.Helper()
 	v, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return v
 }
 
@@ -124,9 +124,7 @@ func TestNext(t *testing.T) {
 		},
 	} {
 		times, err := schedule.Parse(c.cron, c.zone)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		got, err := times.Next(at(t, c.after))
 		if err != nil || !got.Equal(at(t, c.want)) {
 			t.Errorf("%s: %q in %q after %s: %s (%v), want %s", c.name, c.cron, c.zone, c.after,
@@ -142,9 +140,7 @@ func TestNextGoesForward(t *testing.T) {
 		"Asia/Kolkata",
 	} {
 		times, err := schedule.Parse("*/30 * * * *", zone)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		last := at(t, "2026-01-01T00:00:00Z")
 		n := 0
 		for last.Before(at(t, "2028-01-01T00:00:00Z")) {

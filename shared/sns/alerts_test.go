@@ -90,10 +90,8 @@ const machine = `{"kind":"first","deployment":"Shop","orderId":"o-1","workflow":
 
 func TestAlert(t *testing.T) {
 	p := &topic{}
-	if err := p.open(t, "arn:aws:sns:eu-central-1:1:alerts").Send(context.Background(),
-		alert); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, p.open(t, "arn:aws:sns:eu-central-1:1:alerts").Send(context.Background(),
+		alert))
 	in := p.sent[0]
 	var byProtocol map[string]string
 	if err := json.Unmarshal([]byte(in.Get("Message")), &byProtocol); err != nil ||
@@ -160,9 +158,7 @@ func TestSubject(t *testing.T) {
 		p := &topic{}
 		a := alert
 		a.OrderID = id
-		if err := p.open(t, "t").Send(context.Background(), a); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, p.open(t, "t").Send(context.Background(), a))
 		s := p.sent[0].Get("Subject")
 		if id == "o-1" && s != "Stepkeeper Shop: order, step charge-payment: order o-1 in Error since 2026-11-21 03:00 UTC" || len(s) >= 100 ||
 			strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) {

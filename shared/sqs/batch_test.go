@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/dev/sqsproto"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -81,9 +83,7 @@ func TestOutcomesOfABatch(t *testing.T) {
 	p := &picky{t: t}
 	q, err := connect(t, p, sqs.Config{URLs: map[string]string{"replies": "http://127.0.0.1/1/replies"}}).
 		Queue("replies")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	messages := make([]port.Message, len(bodies))
 	for i, body := range bodies {
 		messages[i].Body = []byte(body)
@@ -129,9 +129,7 @@ func TestBatchesAreCutByBytes(t *testing.T) {
 	p := &picky{t: t}
 	q, err := connect(t, p, sqs.Config{URLs: map[string]string{"replies": "http://127.0.0.1/1/replies"}}).
 		Queue("replies")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	largest := port.Message{Body: fmt.Appendf(nil, `"%s"`, strings.Repeat("x", port.MaxMessage-2))}
 	small := port.Message{Body: []byte(`1`)}
 	messages := slices.Concat(slices.Repeat([]port.Message{largest}, 9),
@@ -184,9 +182,7 @@ func TestTimes(t *testing.T) {
 		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
 		_, _ = w.Write([]byte(`{}`))
 	}), sqs.Config{URLs: map[string]string{"control": "http://127.0.0.1/1/control"}}).Queue("control")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ctx := context.Background()
 	for _, d := range []time.Duration{0, time.Millisecond, 1500 * time.Millisecond, 2 * time.Second} {
 		_ = q.Send(ctx, []port.Message{{Body: []byte("{}"), Delay: d}})
@@ -238,22 +234,14 @@ func TestCharactersThatSQSRefuses(t *testing.T) {
 	local(t)
 	clock := memory.NewClock(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
 	inner, err := memory.NewQueues(clock, []memory.QueueConfig{{Name: "requests-payment"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	q, err := connect(t, sqsproto.New(sqsproto.Config{Queues: inner, Clock: clock}),
 		sqs.Config{LookUp: true}).Queue("requests-payment")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	const name = "a\uFFFE\uFFFFb\uFFFDc\uFDD0\U0001FFFE\x7f\\\uFFFE\"\n\u0001"
 	body, err := rawjson.Marshal(map[string]string{name: name})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := q.Send(context.Background(), []port.Message{{Body: body}})[0]; err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, q.Send(context.Background(), []port.Message{{Body: body}})[0])
 	got, err := q.Receive(context.Background(), 1, 0, time.Minute)
 	if err != nil || len(got) != 1 {
 		t.Fatalf("%v, %v", got, err)

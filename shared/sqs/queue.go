@@ -276,9 +276,6 @@ func seconds(d time.Duration) int32 {
 
 // failed translates an error of the SDK into an error of package port.
 func (q *Queue) failed(what string, err error) error {
-	if err == nil {
-		return nil
-	}
 	return fmt.Errorf("queue %q: %s: %w", q.name, what, meaning(err))
 }
 
@@ -300,17 +297,10 @@ func meaning(err error) error {
 		"KmsNotFound", "KmsOptInRequired":
 		return fmt.Errorf("%w: %w", port.ErrForbidden, err)
 	}
-	if api.ErrorFault() == smithy.FaultClient && !throttled(api.ErrorCode()) {
+	if api.ErrorFault() == smithy.FaultClient && !wire.Throttled(api.ErrorCode()) {
 		return err
 	}
 	return unavailable(err)
-}
-
-func throttled(code string) bool {
-	return slices.Contains([]string{
-		"RequestThrottled", "ThrottlingException", "Throttling",
-		"TooManyRequestsException", "KmsThrottled", "OverLimit",
-	}, code)
 }
 
 // unavailable wraps an error after which nobody knows whether the call took effect. It returns a cancellation

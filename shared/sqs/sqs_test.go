@@ -17,6 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 	"github.com/aws/smithy-go"
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/shared/awsclient"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -39,9 +40,7 @@ func connect(t *testing.T, h http.Handler, c sqs.Config) *sqs.Queues {
 	srv := httptest.NewServer(h)
 	t.Cleanup(srv.Close)
 	sdk, err := awsclient.Load(context.Background(), awsclient.Options{Endpoint: srv.URL, MaxAttempts: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return sqs.New(sdk, c)
 }
 
@@ -126,13 +125,9 @@ func failures(t *testing.T, code string) map[string]error {
 		"intake-high": "http://127.0.0.1/1/high",
 	}})
 	replies, err := queues.Queue("replies")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	intake, err := queues.Queue("intake")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ctx := t.Context()
 	_, depth := replies.Depth(ctx)
 	_, receive := replies.Receive(ctx, 1, 0, time.Second)
@@ -176,9 +171,7 @@ func TestDepthThatIsNotReported(t *testing.T) {
 	// The intake queue reports its depth, and the queue of its high priority does not.
 	for _, name := range []string{"replies", "intake"} {
 		q, err := queues.Queue(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if _, err := q.Depth(context.Background()); err == nil || !strings.Contains(err.Error(),
 			`queue "`+name+`": ApproximateNumberOfMessagesNotVisible is no number`) {
 			t.Errorf("%s: %v", name, err)
@@ -219,9 +212,7 @@ func TestNamesAndThePrefix(t *testing.T) {
 		t.Errorf("no name: %v", err)
 	}
 	q, err := queues.Queue("replies")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := q.Extend(over, []port.Extension{{Receipt: "r"}})[0]; !errors.Is(err, context.Canceled) ||
@@ -280,9 +271,7 @@ func TestHighPriority(t *testing.T) {
 	} {
 		clear(sent)
 		q, err := connect(t, h, sqs.Config{URLs: urls}).Queue(queue)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		errs := q.Send(context.Background(), messages)
 		if errs[0] != nil || errs[1] == nil || errs[2] != nil || errs[3] != nil {
 			t.Errorf("%s: %v", queue, errs)
@@ -312,9 +301,7 @@ func TestGroup(t *testing.T) {
 	q, err := connect(t, h, sqs.Config{
 		URLs: map[string]string{"requests-payment": "http://127.0.0.1/1/pay"},
 	}).Queue("requests-payment")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_ = q.Send(context.Background(), []port.Message{
 		{Body: []byte("{}"), Group: "acme"},
 		{Body: []byte("{}")},

@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/sqs"
@@ -43,15 +45,11 @@ func overSlow(t *testing.T, s *slow) port.Queue {
 	t.Helper()
 	env := map[string]string{"AWS_REGION": "r", "AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "secret"}
 	c, err := wire.Environment(func(name string) (string, bool) { v, set := env[name]; return v, set })
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	c.HTTPClient = &http.Client{Transport: s}
 	queues := sqs.New(c, sqs.Config{URLs: map[string]string{"replies": "http://127.0.0.1/1/replies"}})
 	q, err := queues.Queue("replies")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return q
 }
 

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/client/aws"
 	"github.com/stepkeeper/stepkeeper/dev/memory"
@@ -72,6 +74,13 @@ clock, ok: the clock here is within 30s of that of AWS;
 dead letters, ok: none in 1 queue; 
 `
 
+// scene is what a test of the checks can change.
+type scene struct {
+	*stacktest.Deployment
+	*supervisor
+	*account
+}
+
 // Each check finds the fault that it is for, and its text states what to do.
 func TestChecks(t *testing.T) {
 	ok := []string{
@@ -81,51 +90,49 @@ func TestChecks(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name   string
-		change func(w *stacktest.Deployment, s *supervisor, a *account)
+		change func(x *scene)
 		check  string // that finds fault; "" none
 		result client.CheckResult
 		text   string
 		fix    string
 	}{
-		{"nothing is wrong", func(*stacktest.Deployment, *supervisor, *account) {}, "", "", "", ""},
-		{"every status is sent", func(w *stacktest.Deployment, _ *supervisor, a *account) {
-			w.Parts.Outputs.Deployment = "Shop/Engine"
-			a.metrics = &watch{}
+		{"nothing is wrong", func(*scene) {}, "", "", "", ""},
+		{"every status is sent", func(x *scene) {
+			x.Parts.Outputs.Deployment = "Shop/Engine"
+			x.metrics = &watch{}
 		}, "statuses", client.CheckOK, "every status was sent within 2h0m0s", ""},
 		{
-			"statuses cannot be sent", func(w *stacktest.Deployment, _ *supervisor, a *account) {
-				w.Parts.Outputs.Deployment = "Shop/Engine"
+			"statuses cannot be sent", func(x *scene) {
+				x.Parts.Outputs.Deployment = "Shop/Engine"
 				const search = `SEARCH('{Stepkeeper,Deployment,ReplyTo} Deployment="Shop/Engine" ` +
 					`MetricName="StatusesNotSent"', 'Sum', 3600)`
-				a.metrics = &watch{
+				x.metrics = &watch{
 					values: map[string]map[int]float64{search: {5: 3}},
 					labels: map[string]string{search: "shop"},
 				}
-			}, "reply-to shop", client.CheckFailed, "6 status messages could not be sent within 2h0m0s; the orders",
-			"see that its queue or bus exists",
+			}, "reply-to shop", client.CheckFailed,
+			"6 status messages could not be sent within 2h0m0s; the orders", "see that its queue or bus exists",
 		},
 		{
-			"a mapping is off", func(w *stacktest.Deployment, _ *supervisor, _ *account) {
-				w.Parts.Outputs.Mappings = map[string]string{port.Intake: "m-intake"}
-			}, "queue intake", client.CheckFailed,
-			"no consumer, 0 messages waiting: its event source mapping is disabled",
-			"aws resume",
+			"a mapping is off",
+			func(x *scene) { x.Parts.Outputs.Mappings = map[string]string{port.Intake: "m-intake"} },
+			"queue intake", client.CheckFailed,
+			"no consumer, 0 messages waiting: its event source mapping is disabled", "aws resume",
 		},
 		{
-			"the mapping of the queue between tasks is off", func(w *stacktest.Deployment, _ *supervisor, _ *account) {
-				w.Parts.Outputs.Tasks = "url"
-				w.Parts.Outputs.Mappings = map[string]string{port.Tasks: "m-tasks"}
-				w.Parts.Queues = counted{w.Parts.Queues, map[string]func() (port.Depth, error){
+			"the mapping of the queue between tasks is off", func(x *scene) {
+				x.Parts.Outputs.Tasks = "url"
+				x.Parts.Outputs.Mappings = map[string]string{port.Tasks: "m-tasks"}
+				x.Parts.Queues = counted{x.Parts.Queues, map[string]func() (port.Depth, error){
 					port.Tasks: func() (port.Depth, error) { return port.Depth{Visible: 3}, nil },
 				}}
 			}, "queue tasks", client.CheckFailed,
-			"no consumer, 3 messages waiting: its event source mapping is disabled",
-			"aws resume",
+			"no consumer, 3 messages waiting: its event source mapping is disabled", "aws resume",
 		},
-		{"a queue may not be looked at", func(w *stacktest.Deployment, _ *supervisor, _ *account) {
-			w.Parts.Outputs.Requests = map[string]string{"mail": "url"}
-			w.Parts.Queues = counted{
-				w.Parts.Queues,
+		{"a queue may not be looked at", func(x *scene) {
+			x.Parts.Outputs.Requests = map[string]string{"mail": "url"}
+			x.Parts.Queues = counted{
+				x.Parts.Queues,
 				map[string]func() (port.Depth, error){
 					port.Requests("mail"): func() (port.Depth, error) {
 						return port.Depth{}, errors.New("AccessDenied")
@@ -134,150 +141,124 @@ func TestChecks(t *testing.T) {
 			}
 		}, "consumers", client.CheckUnknown, "requests-mail", ""},
 		{
-			"the Supervisor never came",
-			func(_ *stacktest.Deployment, s *supervisor, _ *account) { s.last = time.Time{} },
-			"sweeps", client.CheckFailed, "has never run", "NoSweeps",
+			"the Supervisor never came", func(x *scene) { x.last = time.Time{} }, "sweeps", client.CheckFailed,
+			"has never run", "NoSweeps",
 		},
 		{
-			"the Supervisor does not come any more", func(_ *stacktest.Deployment, s *supervisor, _ *account) {
-				s.last = time.Now().Add(-3*time.Minute - 10*time.Second)
-			},
-			"sweeps", client.CheckFailed, "last ran 3m10s ago", "NoSweeps",
+			"the Supervisor does not come any more",
+			func(x *scene) { x.last = time.Now().Add(-3*time.Minute - 10*time.Second) }, "sweeps",
+			client.CheckFailed, "last ran 3m10s ago", "NoSweeps",
 		},
 		{
-			"the leases cannot be read",
-			func(_ *stacktest.Deployment, s *supervisor, _ *account) { s.err = errors.New("denied") },
-			"sweeps", client.CheckUnknown, "denied", "",
+			"the leases cannot be read", func(x *scene) { x.err = errors.New("denied") }, "sweeps",
+			client.CheckUnknown, "denied", "",
 		},
 		{
-			"a task is late", func(_ *stacktest.Deployment, s *supervisor, _ *account) {
-				s.due = time.Now().Add(-5*time.Minute - 20*time.Second)
-			},
+			"a task is late", func(x *scene) { x.due = time.Now().Add(-5*time.Minute - 20*time.Second) },
 			"overdue", client.CheckFailed, "5m20s past", "Supervisor",
 		},
-		{"every agent calls", func(w *stacktest.Deployment, _ *supervisor, _ *account) {
-			w.Parts.Schedules = recorded{}
-		}, "outages", client.CheckOK, "every agent calls its service", ""},
 		{
-			"a breaker is open", func(w *stacktest.Deployment, _ *supervisor, _ *account) {
-				w.Parts.Schedules = recorded{text: `{"open":[{"agent":"bank","operation":"charge",` +
+			"every agent calls", func(x *scene) { x.Parts.Schedules = recorded{} }, "outages", client.CheckOK,
+			"every agent calls its service", "",
+		},
+		{
+			"a breaker is open", func(x *scene) {
+				x.Parts.Schedules = recorded{text: `{"open":[{"agent":"bank","operation":"charge",` +
 					`"opened":"2026-03-01T06:00:00.000Z","first":{"code":"breaker-open","message":"refused"}},` +
 					`{"agent":"mail","operation":"send","over":"2026-03-01T06:00:00.000Z","wakes":true}]}`}
 			}, "agent bank charge", client.CheckFailed,
 			"breaker-open since 2026-03-01T06:00:00.000Z, its steps wait, uncounted: refused",
 			"repair the service behind agent bank charge",
 		},
-		{"the outages cannot be read", func(w *stacktest.Deployment, _ *supervisor, _ *account) {
-			w.Parts.Schedules = recorded{err: errors.New("denied")}
-		}, "outages", client.CheckUnknown, "denied", ""},
 		{
-			"a definition cannot be read", func(w *stacktest.Deployment, _ *supervisor, _ *account) {
-				w.Parts.Definitions = damagedDefinitions{}
-				w.Parts.Outputs.Workflows = map[string]string{"Order": "hash"}
-			}, "definitions", client.CheckFailed, "the definition of workflow Order cannot be read",
-			"deployed with",
+			"the outages cannot be read",
+			func(x *scene) { x.Parts.Schedules = recorded{err: errors.New("denied")} }, "outages",
+			client.CheckUnknown, "denied", "",
 		},
+		{"a definition cannot be read", func(x *scene) {
+			x.Parts.Definitions = damagedDefinitions{}
+			x.Parts.Outputs.Workflows = map[string]string{"Order": "hash"}
+		}, "definitions", client.CheckFailed, "the definition of workflow Order cannot be read", "deployed with"},
 		{
-			"the account is small", func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.limit = 9 },
-			"concurrency", client.CheckFailed,
-			"10 at a time, and the account allows 9 in this Region: invocations above the " +
-				"limit are throttled",
+			"the account is small", func(x *scene) { x.limit = 9 }, "concurrency", client.CheckFailed,
+			"10 at a time, and the account allows 9 in this Region: invocations above the limit are throttled",
 			"higher quota",
 		},
 		{
-			"others have reserved what the functions need",
-			func(_ *stacktest.Deployment, _ *supervisor, a *account) {
-				a.limit = 1000
-				a.unreserved = 7
-			},
-			"concurrency", client.CheckFailed,
-			"may run 8 at a time, and the account leaves them 7 of its 1000", "higher quota",
+			"others have reserved what the functions need", func(x *scene) {
+				x.limit = 1000
+				x.unreserved = 7
+			}, "concurrency", client.CheckFailed, "may run 8 at a time, and the account leaves them 7 of its 1000",
+			"higher quota",
 		},
 		{
-			"the code storage is nearly full",
-			func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.code = 80 },
-			"code storage", client.CheckFailed, "have 80 MB, and AWS Lambda keeps 100 MB",
-			"Function and layer storage",
+			"the code storage is nearly full", func(x *scene) { x.code = 80 }, "code storage", client.CheckFailed,
+			"have 80 MB, and AWS Lambda keeps 100 MB", "Function and layer storage",
 		},
 		{
-			"the stack is of older code",
-			func(w *stacktest.Deployment, _ *supervisor, _ *account) { w.Parts.Outputs.Release.Messages-- },
-			"version", client.CheckFailed, "the stack was built from v1.2.3",
+			"the stack is of older code", func(x *scene) { x.Parts.Outputs.Release.Messages-- }, "version",
+			client.CheckFailed, "the stack was built from v1.2.3",
 			"use the stepkeeper that the stack was built from",
 		},
 		{
-			"the stack is of newer code",
-			func(w *stacktest.Deployment, _ *supervisor, _ *account) { w.Parts.Outputs.Release.Tasks++ },
-			"version", client.CheckFailed, "what only the newer one writes cannot be read",
-			"update the stack",
+			"the stack is of newer code", func(x *scene) { x.Parts.Outputs.Release.Tasks++ }, "version",
+			client.CheckFailed, "what only the newer one writes cannot be read", "update the stack",
 		},
 		{
-			"the stack has no such output", func(w *stacktest.Deployment, _ *supervisor, _ *account) {
-				w.Parts.Outputs.Release = view.Release{}
-			},
+			"the stack has no such output", func(x *scene) { x.Parts.Outputs.Release = view.Release{} },
 			"version", client.CheckUnknown, "not checked: the stack does not report its version", "update",
 		},
 		{
-			"orders may not be sent",
-			func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.denied = ":7:Intake" },
-			"message path", client.CheckFailed,
+			"orders may not be sent", func(x *scene) { x.denied = ":7:Intake" }, "message path",
+			client.CheckFailed,
 			"IAM does not allow arn:aws:iam::7:role/ops to send to the queue intake (implicitDeny)",
 			"arn:aws:iam::1:policy/App",
 		},
-		{"orders of high priority may not be sent", func(w *stacktest.Deployment, _ *supervisor, a *account) {
-			w.Parts.Outputs.High = map[string]string{port.Intake: "https://sqs/7/IntakeHigh"}
-			a.denied = ":7:IntakeHigh"
+		{"orders of high priority may not be sent", func(x *scene) {
+			x.Parts.Outputs.High = map[string]string{port.Intake: "https://sqs/7/IntakeHigh"}
+			x.denied = ":7:IntakeHigh"
 		}, "message path", client.CheckFailed, "to the queue intake-high", ""},
 		{
-			"commands may not be sent",
-			func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.denied = "us-east-1:7:Control" },
-			"message path", client.CheckFailed, "to the queue control", "",
+			"commands may not be sent", func(x *scene) { x.denied = "us-east-1:7:Control" }, "message path",
+			client.CheckFailed, "to the queue control", "",
 		},
 		{
-			"IAM may not be asked", func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.noIAM = true },
-			"message path", client.CheckUnknown, "not checked: ", "",
+			"IAM may not be asked", func(x *scene) { x.noIAM = true }, "message path", client.CheckUnknown,
+			"not checked: ", "",
 		},
 		{
-			"IAM leaves a queue out",
-			func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.denied = "none" },
-			"message path", client.CheckUnknown, "did not answer for 1 of 2", "",
+			"IAM leaves a queue out", func(x *scene) { x.denied = "none" }, "message path", client.CheckUnknown,
+			"did not answer for 1 of 2", "",
 		},
 		{
-			"a role of single sign-on may send nothing",
-			func(_ *stacktest.Deployment, _ *supervisor, a *account) {
-				a.caller = "arn:aws:sts::7:assumed-role/AWSReservedSSO_Admin_abc/ann"
-				a.denied = "Intake"
-				a.roles = map[string]string{"AWSReservedSSO_Admin_abc": "arn:aws:iam::7:role" +
+			"a role of single sign-on may send nothing", func(x *scene) {
+				x.caller = "arn:aws:sts::7:assumed-role/AWSReservedSSO_Admin_abc/ann"
+				x.denied = "Intake"
+				x.roles = map[string]string{"AWSReservedSSO_Admin_abc": "arn:aws:iam::7:role" +
 					"/aws-reserved/sso.amazonaws.com/eu-west-1/AWSReservedSSO_Admin_abc"}
 			}, "message path", client.CheckFailed,
-			"IAM does not allow arn:aws:iam::7:role/aws-reserved/sso.amazonaws.com" +
-				"/eu-west-1/AWSReservedSSO_Admin_abc to send", "",
-		},
-		{
-			"a role with a path may send nothing", func(_ *stacktest.Deployment, _ *supervisor, a *account) {
-				a.denied = "Intake"
-				a.roles = map[string]string{"ops": "arn:aws:iam::7:role/teams/ops"}
-			}, "message path", client.CheckFailed, "IAM does not allow arn:aws:iam::7:role/teams/ops to send",
+			"IAM does not allow arn:aws:iam::7:role/aws-reserved/sso.amazonaws.com/eu-west-1/AWSReservedSSO_Admin_abc to send",
 			"",
 		},
+		{"a role with a path may send nothing", func(x *scene) {
+			x.denied = "Intake"
+			x.roles = map[string]string{"ops": "arn:aws:iam::7:role/teams/ops"}
+		}, "message path", client.CheckFailed, "IAM does not allow arn:aws:iam::7:role/teams/ops to send", ""},
 		{
 			"the path of a role of single sign-on may not be asked",
-			func(_ *stacktest.Deployment, _ *supervisor, a *account) {
-				a.caller = "arn:aws:sts::7:assumed-role/AWSReservedSSO_Admin_abc/ann"
-			}, "message path", client.CheckUnknown,
+			func(x *scene) { x.caller = "arn:aws:sts::7:assumed-role/AWSReservedSSO_Admin_abc/ann" },
+			"message path", client.CheckUnknown,
 			"the path of the role AWSReservedSSO_Admin_abc of single sign-on is not known", "",
 		},
 		{
-			"the account itself calls",
-			func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.caller = "arn:aws:iam::7:root" },
-			"message path", client.CheckUnknown, "neither a role nor a user", "",
+			"the account itself calls", func(x *scene) { x.caller = "arn:aws:iam::7:root" }, "message path",
+			client.CheckUnknown, "neither a role nor a user", "",
 		},
 		{
-			"a queue is nearly full of messages in flight",
-			func(w *stacktest.Deployment, _ *supervisor, _ *account) {
-				w.Parts.Outputs.Requests = map[string]string{"mail": "url"}
-				w.Parts.Queues = counted{
-					w.Parts.Queues,
+			"a queue is nearly full of messages in flight", func(x *scene) {
+				x.Parts.Outputs.Requests = map[string]string{"mail": "url"}
+				x.Parts.Queues = counted{
+					x.Parts.Queues,
 					map[string]func() (port.Depth, error){
 						port.Requests("mail"): func() (port.Depth, error) {
 							return port.Depth{InFlight: 96_000}, nil
@@ -287,67 +268,64 @@ func TestChecks(t *testing.T) {
 			}, "messages in flight", client.CheckFailed, "at most 96000, in requests-mail; SQS allows 120000",
 			"receive less at a time",
 		},
-		{
-			"a queue's messages in flight cannot be counted",
-			func(w *stacktest.Deployment, _ *supervisor, _ *account) {
-				w.Parts.Queues = counted{
-					w.Parts.Queues,
-					map[string]func() (port.Depth, error){
-						port.Replies: func() (port.Depth, error) {
-							return port.Depth{}, errors.New("AccessDenied")
-						},
+		{"a queue's messages in flight cannot be counted", func(x *scene) {
+			x.Parts.Queues = counted{
+				x.Parts.Queues,
+				map[string]func() (port.Depth, error){
+					port.Replies: func() (port.Depth, error) {
+						return port.Depth{}, errors.New("AccessDenied")
 					},
-				}
-			}, "messages in flight", client.CheckUnknown, "not checked: ", "",
-		},
+				},
+			}
+		}, "messages in flight", client.CheckUnknown, "not checked: ", ""},
 		{
-			"a table is written to as fast as the account may",
-			func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.metrics = written(80) },
+			"a table is written to as fast as the account may", func(x *scene) { x.metrics = written(80) },
 			"table writes", client.CheckFailed,
-			"at most 80 units a second in the last hour, of a table or its index; the quota is 100 (of " +
-				"this account)",
+			"at most 80 units a second in the last hour, of a table or its index; the quota is 100 (of this account)",
 			"Table-level write throughput limit",
 		},
 		{
-			"the limits of tables may not be asked", func(_ *stacktest.Deployment, _ *supervisor, a *account) {
-				a.noLimits = true
-				a.metrics = written(32_000)
+			"the limits of tables may not be asked", func(x *scene) {
+				x.noLimits = true
+				x.metrics = written(32_000)
+			}, "table writes", client.CheckFailed,
+			"the quota is 40000 (AWS's default, because dynamodb:DescribeLimits is not allowed)", "higher quota",
+		},
+		{
+			"metrics may not be read", func(x *scene) { x.metrics = &watch{denied: true} }, "table writes",
+			client.CheckUnknown, "not checked: ", "",
+		},
+		{
+			"the account may not be asked", func(x *scene) { x.limit = 0 }, "concurrency", client.CheckUnknown,
+			"the permission lambda:GetAccountSettings on the account is missing", "",
+		},
+		{
+			"nobody has subscribed to alerts",
+			func(x *scene) {
+				x.subscribers["arn:alerts"] = map[string]string{"SubscriptionsConfirmed": "0", "SubscriptionsPending": "0"}
 			},
-			"table writes", client.CheckFailed,
-			"the quota is 40000 (AWS's default, because dynamodb:DescribeLimits is not allowed)",
-			"higher quota",
-		},
-		{
-			"metrics may not be read", func(_ *stacktest.Deployment, _ *supervisor, a *account) {
-				a.metrics = &watch{denied: true}
-			},
-			"table writes", client.CheckUnknown, "not checked: ", "",
-		},
-		{
-			"the account may not be asked",
-			func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.limit = 0 },
-			"concurrency", client.CheckUnknown, "the permission lambda:GetAccountSettings on the account is missing", "",
-		},
-		{
-			"nobody has subscribed to alerts", func(_ *stacktest.Deployment, _ *supervisor, a *account) {
-				a.subscribers["arn:alerts"] = map[string]string{"SubscriptionsConfirmed": "0", "SubscriptionsPending": "0"}
-			}, "alerts", client.CheckFailed, "the topic has no subscriber",
+			"alerts", client.CheckFailed, "the topic has no subscriber",
 			"aws sns subscribe --topic-arn arn:alerts --protocol email",
 		},
-		{"nobody has confirmed the mail about alarms", func(_ *stacktest.Deployment, _ *supervisor, a *account) {
-			a.subscribers["arn:alarms"] = map[string]string{"SubscriptionsConfirmed": "0", "SubscriptionsPending": "1"}
-		}, "alarms", client.CheckFailed, "1 subscription that waits for its confirmation", "the link in the mail"},
-		{"a trial without alarms has no subscriber", func(w *stacktest.Deployment, _ *supervisor, a *account) {
-			w.Parts.Outputs.Alarms = ""
-			a.subscribers["arn:alerts"] = map[string]string{"SubscriptionsConfirmed": "0", "SubscriptionsPending": "0"}
-		}, "alerts", client.CheckOK, "nobody receives them", ""},
-		{"the topic may not be asked", func(_ *stacktest.Deployment, _ *supervisor, a *account) {
-			delete(a.subscribers, "arn:alerts")
-		}, "alerts", client.CheckUnknown, "the permission sns:GetTopicAttributes on the topic arn:alerts is missing", ""},
 		{
-			"the tables may not be read",
-			func(w *stacktest.Deployment, _ *supervisor, _ *account) { w.Parts.Tasks = deniedTasks{} },
-			"access", client.CheckFailed, "Denied", "arn:aws:iam::1:policy/Op",
+			"nobody has confirmed the mail about alarms",
+			func(x *scene) {
+				x.subscribers["arn:alarms"] = map[string]string{"SubscriptionsConfirmed": "0", "SubscriptionsPending": "1"}
+			},
+			"alarms", client.CheckFailed, "1 subscription that waits for its confirmation",
+			"the link in the mail",
+		},
+		{"a trial without alarms has no subscriber", func(x *scene) {
+			x.Parts.Outputs.Alarms = ""
+			x.subscribers["arn:alerts"] = map[string]string{"SubscriptionsConfirmed": "0", "SubscriptionsPending": "0"}
+		}, "alerts", client.CheckOK, "nobody receives them", ""},
+		{
+			"the topic may not be asked", func(x *scene) { delete(x.subscribers, "arn:alerts") }, "alerts",
+			client.CheckUnknown, "the permission sns:GetTopicAttributes on the topic arn:alerts is missing", "",
+		},
+		{
+			"the tables may not be read", func(x *scene) { x.Parts.Tasks = deniedTasks{} }, "access",
+			client.CheckFailed, "Denied", "arn:aws:iam::1:policy/Op",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -368,9 +346,7 @@ func TestChecks(t *testing.T) {
 				c := w.Client()
 				submit(t, c, order("o", "order", ""))
 				task, err := c.Wait(t.Context(), "o")
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				o.Workflows = map[string]string{"Order": task.Definition, "Halt": "none"}
 			}
 			o.Concurrency = 10
@@ -398,11 +374,9 @@ func TestChecks(t *testing.T) {
 			w.Parts.Config = &config
 			o.Alerts = "arn:alerts"
 			o.Alarms = "arn:alarms"
-			c.change(w, s, a)
+			c.change(&scene{w, s, a})
 			checks, err := w.Client().Checks(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for _, want := range ok {
 				name, result, _ := strings.Cut(strings.Replace(want, "dead letters", "dead_letters", 1), " ")
 				name = strings.ReplaceAll(name, "_", " ")
@@ -468,9 +442,7 @@ func TestChecksOfDeadLetters(t *testing.T) {
 		count.ServeHTTP(w, r)
 	})
 	checks, err := open().Checks(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, name := range []string{"dead letters of requests-payment", "quarantine"} {
 		if d := find(t, checks, name); d.Result != client.CheckFailed ||
 			!strings.Contains(d.Text,
@@ -486,24 +458,6 @@ func TestChecksOfDeadLetters(t *testing.T) {
 			check.Name != "dead letters of requests-payment" {
 			t.Errorf("%+v", check)
 		}
-	}
-}
-
-// The outputs name each dead-letter queue after the queue that its messages come from.
-func TestDeadLettersOfTheOutputs(t *testing.T) {
-	values := golden(t)
-	values["EngineMappings"] += ",requests-card-payment=x,tasks=y"
-	values["EngineTaskMessagesUrl"] = "t"
-	values["EngineTaskMessagesDeadUrl"] = "t-dead"
-	values["EngineSweepSeconds"] = "120"
-	values["EngineRequestsCardPaymentUrl"] = "u"
-	values["EngineRequestsCardPaymentDeadUrl"] = "u-dead"
-	o, err := aws.ReadOutputs(values, "")
-	if err != nil || o.Dead["requests-card-payment"] != "u-dead" ||
-		o.Dead["intake"] != "https://x/EngineIntakeDeadUrl" || o.Dead["quarantine"] == "" ||
-		o.Dead["missed-sweeps"] == "" || o.Dead["tasks"] != "t-dead" || len(o.Dead) != 11 ||
-		o.SweepInterval != 2*time.Minute {
-		t.Errorf("%v, %v, %v", o.Dead, o.SweepInterval, err)
 	}
 }
 

@@ -1,32 +1,22 @@
 package operate_test
 
 import (
+	"cmp"
 	"context"
-	"crypto/md5" //nolint:gosec // SQS's checksum
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"html"
-	"net/url"
+	"net/http"
 	"os"
 	"path"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
-	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	dynamotypes "github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/aws/aws-sdk-go-v2/service/sqs"
-	sqstypes "github.com/aws/aws-sdk-go-v2/service/sqs/types"
-	"github.com/aws/aws-sdk-go-v2/service/sts"
-	"github.com/aws/smithy-go"
-	"github.com/aws/smithy-go/middleware"
+	"github.com/stretchr/testify/require"
 
-	"github.com/stepkeeper/stepkeeper/shared/awsclient/direct"
+	"github.com/stepkeeper/stepkeeper/internal/awsstub"
 )
 
 const (
@@ -42,9 +32,10 @@ type guard struct {
 	evaluates bool
 
 	mu     sync.Mutex
-	tables map[string]map[string]map[string]dynamotypes.AttributeValue // by name and key
-	seen   map[string]bool                                             // actions
+	items  map[string]string // as JSON, by table and key
+	seen   map[string]bool   // actions
 	denied []string
+	queued bool   // a message has been sent
 	cut    func() // ends the context of untilSent
 }
 
@@ -61,10 +52,7 @@ var unasked = []string{"sts:GetCallerIdentity", "lambda:GetAccountSettings", "dy
 
 func newGuard(t *testing.T, policy string) *guard {
 	t.Helper()
-	g := &guard{
-		seen:   map[string]bool{},
-		tables: map[string]map[string]map[string]dynamotypes.AttributeValue{}, outputs: map[string]string{},
-	}
+	g := &guard{seen: map[string]bool{}, items: map[string]string{}, outputs: map[string]string{}}
 	data, err := os.ReadFile("../../../infra/testdata/shop.template.json")
 	var template struct {
 		Resources map[string]templateResource
@@ -73,9 +61,7 @@ func newGuard(t *testing.T, policy string) *guard {
 	if err == nil {
 		err = json.Unmarshal(data, &template)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	g.template = template.Resources
 	for key, o := range template.Outputs {
 		g.outputs[key] = g.text(o.Value)
@@ -169,41 +155,24 @@ func (g *guard) attribute(id, name string) string {
 // config returns a configuration of the SDK that sends each call to the guard.
 func (g *guard) config(t *testing.T) sdk.Config {
 	t.Helper()
-	c := nowhere(t)
-	c.Region = "eu-central-1"
-	c.APIOptions = append(c.APIOptions, func(s *middleware.Stack) error {
-		return s.Initialize.Add(middleware.InitializeMiddlewareFunc("guard",
-			func(ctx context.Context, in middleware.InitializeInput, _ middleware.InitializeHandler) (
-				out middleware.InitializeOutput, m middleware.Metadata, err error,
-			) {
-				out.Result, err = g.call(ctx, in.Parameters)
-				return out, m, err
-			}), middleware.After)
-	})
-	return c
-}
-
-// call checks a call and returns the reply.
-func (g *guard) call(ctx context.Context, in any) (any, error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	services := map[string]string{
-		"SQS": "sqs", "DynamoDB": "dynamodb", "CloudFormation": "cloudformation",
-		"CloudWatch": "cloudwatch", "Lambda": "lambda", "IAM": "iam", "STS": "sts", "SNS": "sns",
-	}
-	action := services[awsmiddleware.GetServiceID(ctx)] + ":" +
-		strings.TrimSuffix(middleware.GetOperationName(ctx), "Batch")
-	resource := g.resource(in)
-	g.seen[action] = true
-	if g.evaluates && !g.allows(action, resource) &&
-		!slices.Contains(unasked, action) {
-		g.denied = append(g.denied, action+" on "+resource)
-		return nil, &smithy.GenericAPIError{
-			Code:    "AccessDenied",
-			Message: "User: ann is not authorized to perform: " + action + " on resource: " + resource,
+	return awsstub.Config(t, func(c awsstub.Call) (int, string) {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		action, resource := called(c)
+		g.seen[action] = true
+		allowed := g.allows(action, resource) || slices.Contains(unasked, action)
+		if g.evaluates && !allowed {
+			g.denied = append(g.denied, action+" on "+resource)
 		}
-	}
-	return g.answer(in)
+		if g.evaluates && !allowed || action == "lambda:GetAccountSettings" || action == "dynamodb:DescribeLimits" {
+			text := "User: ann is not authorized to perform: " + action + " on resource: " + resource
+			if c.Form.Has("Action") {
+				return awsstub.Denied(text)
+			}
+			return http.StatusBadRequest, fmt.Sprintf(`{"__type":"AccessDenied","code":"AccessDenied","message":%q}`, text)
+		}
+		return http.StatusOK, g.answer(c, action)
+	})
 }
 
 func (g *guard) allows(action, resource string) bool {
@@ -215,50 +184,38 @@ func (g *guard) allows(action, resource string) bool {
 	})
 }
 
-// resource returns the ARN that IAM sees in a call.
-func (g *guard) resource(in any) string {
-	field := func(name string) string {
-		if f := reflect.ValueOf(in).Elem().FieldByName(name); f.IsValid() && !f.IsNil() {
-			return f.Elem().String()
-		}
-		return ""
-	}
-	switch x := in.(type) {
-	case *direct.Request:
-		return resourceOf(x)
-	}
-	switch {
-	case field("QueueUrl") != "":
-		return "arn:aws:sqs:" + inAccount + path.Base(field("QueueUrl"))
-	case field("IndexName") != "":
-		return "arn:aws:dynamodb:" + inAccount + "table/" + field("TableName") + "/index/" +
-			field("IndexName")
-	case field("TableName") != "":
-		return "arn:aws:dynamodb:" + inAccount + "table/" + field("TableName")
-	}
-	return "*"
+// fields are what the guard reads of a request in JSON.
+type fields struct {
+	QueueURL, TableName, IndexName string // JSON reads QueueUrl too
+	Key                            map[string]struct{ S string }
+	Item                           map[string]json.RawMessage
+	Entries                        []map[string]any
 }
 
-// resourceOf returns the ARN that IAM sees in a call without a client of the SDK.
-func resourceOf(r *direct.Request) string {
-	form, _ := url.ParseQuery(string(r.Body))
-	switch r.Operation {
-	case "DescribeStacks":
-		name := form.Get("StackName")
-		if strings.HasPrefix(name, "arn:") {
-			return name
-		}
-		return "arn:aws:cloudformation:" + inAccount + "stack/" + name + "/*"
-	case "GetEventSourceMapping":
-		return "arn:aws:lambda:" + inAccount + "event-source-mapping:" + path.Base(r.Path)
-	case "SimulatePrincipalPolicy":
-		return form.Get("PolicySourceArn")
-	case "GetRole":
-		return "arn:aws:iam::" + accountID + ":role/" + form.Get("RoleName")
-	case "GetTopicAttributes":
-		return form.Get("TopicArn")
+// called returns the action and the ARN that IAM sees in a call.
+func called(c awsstub.Call) (action, resource string) {
+	action = strings.Replace(strings.TrimSuffix(c.Action, "Batch"), "monitoring:", "cloudwatch:", 1)
+	var in fields
+	_ = json.Unmarshal([]byte(c.Body), &in) // a form has no such fields
+	switch {
+	case strings.Contains(c.Path, "/event-source-mappings/"):
+		return "lambda:GetEventSourceMapping", "arn:aws:lambda:" + inAccount + "event-source-mapping:" + path.Base(c.Path)
+	case c.Action == "lambda:GET":
+		return "lambda:GetAccountSettings", "*"
+	case in.QueueURL != "":
+		return action, "arn:aws:sqs:" + inAccount + path.Base(in.QueueURL)
+	case in.IndexName != "":
+		return action, "arn:aws:dynamodb:" + inAccount + "table/" + in.TableName + "/index/" + in.IndexName
+	case in.TableName != "":
+		return action, "arn:aws:dynamodb:" + inAccount + "table/" + in.TableName
+	case strings.HasPrefix(c.Form.Get("StackName"), "arn:"):
+		return action, c.Form.Get("StackName")
+	case c.Form.Has("StackName"):
+		return action, "arn:aws:cloudformation:" + inAccount + "stack/" + c.Form.Get("StackName") + "/*"
+	case c.Form.Has("RoleName"):
+		return action, "arn:aws:iam::" + accountID + ":role/" + c.Form.Get("RoleName")
 	}
-	return "*"
+	return action, cmp.Or(c.Form.Get("PolicySourceArn"), c.Form.Get("TopicArn"), "*")
 }
 
 // untilSent returns a context that ends when a message has been sent. At that time a command waits for its
@@ -267,7 +224,10 @@ func (g *guard) untilSent(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	g.cut = cancel
+	g.queued = false
 	return ctx
 }
 
@@ -277,115 +237,55 @@ func (g *guard) sent() {
 	}
 }
 
-func (g *guard) answer(in any) (any, error) {
-	switch x := in.(type) {
-	case *direct.Request:
-		return g.direct(x)
-	case *sts.GetCallerIdentityInput:
-		return &sts.GetCallerIdentityOutput{Arn: sdk.String("arn:aws:sts::" + accountID +
-			":assumed-role/ops/ann")}, nil
-	case *dynamodb.DescribeLimitsInput:
-		return nil, &smithy.GenericAPIError{Code: "AccessDenied", Message: "not of a policy"}
-	}
-	if out := g.table(in); out != nil {
-		return out, nil
-	}
-	return g.queue(in)
-}
-
-// direct answers a call without a client of the SDK.
-func (g *guard) direct(r *direct.Request) (any, error) {
-	text := "<R/>"
-	switch r.Operation {
-	case "DescribeStacks":
-		text = `<R><DescribeStacksResult><Stacks><member><Outputs>`
-		for key, value := range g.outputs {
-			text += `<member><OutputKey>` + key + `</OutputKey><OutputValue>` + html.EscapeString(value) +
-				`</OutputValue></member>`
-		}
-		text += `</Outputs></member></Stacks></DescribeStacksResult></R>`
-	case "GetEventSourceMapping":
-		text = `{"State":"Enabled"}`
-	case "GetTopicAttributes":
-		text = `<R><GetTopicAttributesResult><Attributes>` +
+// answer replies like tables, and like queues that have one message each time.
+func (g *guard) answer(c awsstub.Call, action string) string {
+	var in fields
+	_ = json.Unmarshal([]byte(c.Body), &in) // a form has no such fields
+	switch action {
+	case "cloudformation:DescribeStacks":
+		return described(g.outputs)
+	case "sts:GetCallerIdentity":
+		return `<R><GetCallerIdentityResult><Arn>arn:aws:sts::` + accountID +
+			`:assumed-role/ops/ann</Arn></GetCallerIdentityResult></R>`
+	case "lambda:GetEventSourceMapping":
+		return running
+	case "sns:GetTopicAttributes":
+		return `<R><GetTopicAttributesResult><Attributes>` +
 			`<entry><key>SubscriptionsConfirmed</key><value>1</value></entry>` +
 			`<entry><key>SubscriptionsPending</key><value>0</value></entry></Attributes></GetTopicAttributesResult></R>`
-	case "GetAccountSettings":
-		return nil, &smithy.GenericAPIError{Code: "AccessDenied", Message: "not of a policy"}
-	}
-	return &direct.Response{Body: []byte(text)}, nil
-}
-
-func (g *guard) put(table string, item map[string]dynamotypes.AttributeValue) {
-	if g.tables[table] == nil {
-		g.tables[table] = map[string]map[string]dynamotypes.AttributeValue{}
-	}
-	for _, key := range []string{"OrderID", "Hash"} {
-		if id, is := item[key].(*dynamotypes.AttributeValueMemberS); is {
-			g.tables[table][id.Value] = item
-		}
-	}
-}
-
-func (g *guard) table(in any) any {
-	switch x := in.(type) {
-	case *dynamodb.PutItemInput:
-		g.put(*x.TableName, x.Item)
-		return &dynamodb.PutItemOutput{}
-	case *dynamodb.GetItemInput:
-		for _, id := range x.Key {
-			return &dynamodb.GetItemOutput{
-				Item: g.tables[*x.TableName][id.(*dynamotypes.AttributeValueMemberS).Value],
+	case "dynamodb:PutItem":
+		for _, key := range []string{"OrderID", "Hash"} {
+			if id, is := in.Item[key]; is {
+				item, _ := json.Marshal(in.Item) // it has been read as JSON
+				g.items[in.TableName+string(id)] = string(item)
 			}
 		}
-	case *dynamodb.QueryInput:
-		return &dynamodb.QueryOutput{}
+	case "dynamodb:GetItem":
+		if g.queued { // the client looks for its verdict
+			g.queued = false
+			g.sent()
+		}
+		for _, id := range in.Key {
+			if item := g.items[in.TableName+`{"S":"`+id.S+`"}`]; item != "" {
+				return `{"Item":` + item + `}`
+			}
+		}
+	case "dynamodb:Query":
+		return `{"Items":[]}`
+	case "sqs:ReceiveMessage":
+		return fmt.Sprintf(`{"Messages":[{"MessageId":"m","ReceiptHandle":"r","Body":%q,"Attributes":`+
+			`{"SentTimestamp":"1790000000000","ApproximateReceiveCount":"6"}}]}`, letterOf(in.QueueURL))
+	case "sqs:GetQueueAttributes":
+		return `{"Attributes":{"ApproximateNumberOfMessages":"1","ApproximateNumberOfMessagesNotVisible":"1",` +
+			`"ApproximateNumberOfMessagesDelayed":"0"}}`
+	case "sqs:SendMessage":
+		g.queued = true
+		return `{"Successful":[]}`
 	}
-	return nil
-}
-
-// queue replies like a queue that has one message each time.
-func (g *guard) queue(in any) (any, error) {
-	switch x := in.(type) {
-	case *sqs.SendMessageBatchInput:
-		g.sent()
-		out := &sqs.SendMessageBatchOutput{}
-		for _, e := range x.Entries {
-			sum := md5.Sum([]byte(*e.MessageBody)) //nolint:gosec // SQS's checksum
-			out.Successful = append(out.Successful, sqstypes.SendMessageBatchResultEntry{
-				Id:               e.Id,
-				MD5OfMessageBody: sdk.String(hex.EncodeToString(sum[:])),
-			})
-		}
-		return out, nil
-	case *sqs.ReceiveMessageInput:
-		return &sqs.ReceiveMessageOutput{Messages: []sqstypes.Message{{
-			MessageId: sdk.String("m"), ReceiptHandle: sdk.String("r"),
-			Body:       sdk.String(letterOf(*x.QueueUrl)),
-			Attributes: map[string]string{"SentTimestamp": "1790000000000", "ApproximateReceiveCount": "6"},
-		}}}, nil
-	case *sqs.DeleteMessageBatchInput:
-		out := &sqs.DeleteMessageBatchOutput{}
-		for _, e := range x.Entries {
-			out.Successful = append(out.Successful, sqstypes.DeleteMessageBatchResultEntry{Id: e.Id})
-		}
-		return out, nil
-	case *sqs.ChangeMessageVisibilityBatchInput:
-		out := &sqs.ChangeMessageVisibilityBatchOutput{}
-		for _, e := range x.Entries {
-			out.Successful = append(out.Successful,
-				sqstypes.ChangeMessageVisibilityBatchResultEntry{Id: e.Id})
-		}
-		return out, nil
-	case *sqs.ChangeMessageVisibilityInput:
-		return &sqs.ChangeMessageVisibilityOutput{}, nil
-	case *sqs.GetQueueAttributesInput:
-		return &sqs.GetQueueAttributesOutput{Attributes: map[string]string{
-			"ApproximateNumberOfMessages":           "1",
-			"ApproximateNumberOfMessagesNotVisible": "1", "ApproximateNumberOfMessagesDelayed": "0",
-		}}, nil
+	if strings.Contains(action, ":") && c.Form.Has("Action") {
+		return "<R/>"
 	}
-	return nil, fmt.Errorf("the test does not answer %T", in)
+	return `{}`
 }
 
 // letterOf returns a dead letter of a queue.

@@ -3,13 +3,12 @@ package operate_test
 import (
 	"context"
 	"encoding/json"
-	"encoding/xml"
 	"errors"
 	"fmt"
+	"html"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httputil"
 	"net/url"
 	"os"
 	"path"
@@ -22,7 +21,6 @@ import (
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/smithy-go"
-
 	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/client"
@@ -30,8 +28,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/internal/stacktest"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient"
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/shared/dynamo"
-	"github.com/stepkeeper/stepkeeper/shared/dynamo/dynamotest"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
@@ -110,14 +106,17 @@ func (c *cloud) stacks(w http.ResponseWriter, r *http.Request, code string) {
 		fmt.Fprintf(w, `<ErrorResponse><Error><Type>Sender</Type><Code>%s</Code><Message>%s</Message></Error></ErrorResponse>`, code, text)
 		return
 	}
-	fmt.Fprint(w,
-		`<DescribeStacksResponse><DescribeStacksResult><Stacks><member><StackName>Shop</StackName><Outputs>`)
-	for key, value := range c.outputs {
-		fmt.Fprintf(w, `<member><OutputKey>%s</OutputKey><OutputValue>`, key)
-		_ = xml.EscapeText(w, []byte(value))
-		fmt.Fprint(w, `</OutputValue></member>`)
+	fmt.Fprint(w, described(c.outputs))
+}
+
+// described is the answer of CloudFormation about a stack with these outputs.
+func described(outputs map[string]string) string {
+	text := `<R><DescribeStacksResult><Stacks><member><Outputs>`
+	for key, value := range outputs {
+		text += `<member><OutputKey>` + key + `</OutputKey><OutputValue>` + html.EscapeString(value) +
+			`</OutputValue></member>`
 	}
-	fmt.Fprint(w, `</Outputs></member></Stacks></DescribeStacksResult></DescribeStacksResponse>`)
+	return text + `</Outputs></member></Stacks></DescribeStacksResult></R>`
 }
 
 // golden returns the outputs of the template that the construct's tests compare with, with invented values
@@ -153,42 +152,47 @@ func golden(t *testing.T) map[string]string {
 	return values
 }
 
-// The construct writes the same outputs that this program reads.
+// The construct writes the same outputs that this program reads. A name does not always show where words begin, so the
+// mappings have the names of the queues.
 func TestReadOutputs(t *testing.T) {
 	values := golden(t)
-	values["EngineFinished"] = "true"
-	values["EngineFairQueues"] = "true"
-	values["EnginePaused"] = "true"
-	values["EngineScheduled"] = "order,report"
-	values["EngineConcurrency"] = "40"
-	values["EngineMappings"] = "control=m-1,intake=m-2,replies=m-3"
-	values["EngineMappings2"] = "requests-inventory=m-4,requests-notification=,requests-payment=m-5"
-	values["EngineMappings3"] = "requests-shipping=m-6"
-	delete(values, "EngineSweepSeconds") // as an older stack
+	for name, value := range map[string]string{
+		"Finished": "true", "FairQueues": "true", "Paused": "true", "Scheduled": "order,report",
+		"Concurrency": "40", "SweepSeconds": "120", "Priorities": "card-payment,intake",
+		"Mappings":        "control=m-1,intake=m-2,replies=m-3,tasks=m-8",
+		"Mappings2":       "requests-inventory=m-4,requests-notification=,requests-payment=m-5,requests-card-payment=m-7",
+		"Mappings3":       "requests-shipping=m-6,requests-card-payment-high=m-9",
+		"TaskMessagesUrl": "t", "TaskMessagesDeadUrl": "t-dead",
+		"RequestsCardPaymentUrl": "u", "RequestsCardPaymentDeadUrl": "u-dead",
+		"RequestsCardPaymentHighUrl": "h", "RequestsCardPaymentHighDeadUrl": "h-dead", "IntakeHighUrl": "i-high",
+	} {
+		values["Engine"+name] = value
+	}
 	values["AppIntakeUrl"] = "of something else"
 	at := func(name string) string { return "https://x/Engine" + name }
 	want := aws.Outputs{
 		Orders: at("OrdersTable"), Definitions: at("DefinitionsTable"),
 		Intake: at("IntakeUrl"), Control: at("ControlUrl"), Quarantine: at("QuarantineUrl"),
-		Replies: at("RepliesUrl"),
-		Shards:  8, Finished: true, FairQueues: true, IntakeCommands: true, Paused: true,
+		Replies: at("RepliesUrl"), Tasks: "t",
+		Shards: 8, Finished: true, FairQueues: true, IntakeCommands: true, Paused: true,
 		Schedule:    at("ScheduleName"),
 		Application: at("ApplicationPolicy"), Operator: at("OperatorPolicy"), Concurrency: 40, Shared: 36,
-		Release: view.Release{Version: "(devel)", Tasks: 3, Messages: 1}, Requests: map[string]string{},
-		High: map[string]string{},
+		Release:  view.Release{Version: "(devel)", Tasks: 3, Messages: 1},
+		Requests: map[string]string{"card-payment": "u"},
+		High:     map[string]string{"intake": "i-high", "requests-card-payment": "h"},
 		Mappings: map[string]string{
-			"control": "m-1", "intake": "m-2", "replies": "m-3",
+			"control": "m-1", "intake": "m-2", "replies": "m-3", "tasks": "m-8",
 			"requests-inventory": "m-4", "requests-notification": "", "requests-payment": "m-5",
-			"requests-shipping": "m-6",
+			"requests-shipping": "m-6", "requests-card-payment": "m-7", "requests-card-payment-high": "m-9",
 		},
 		Workflows: map[string]string{"Order": "HASH"}, Scheduled: []string{"order", "report"},
 		Dead: map[string]string{
-			"quarantine":    at("QuarantineUrl"),
-			"missed-sweeps": at("MissedSweepsUrl"),
+			"quarantine": at("QuarantineUrl"), "missed-sweeps": at("MissedSweepsUrl"), "tasks": "t-dead",
+			"requests-card-payment": "u-dead", "requests-card-payment-high": "h-dead",
 		},
-		SweepInterval: time.Minute, Deployment: "Shop/Engine",
+		SweepInterval: 2 * time.Minute, Deployment: "Shop/Engine",
 		Alerts: at("AlertsTopic"), Alarms: at("AlarmsTopic"),
-	} // no workflow has children, so no Tasks
+	}
 	for _, agent := range []string{"Inventory", "Notification", "Payment", "Shipping"} {
 		want.Requests[strings.ToLower(agent)] = at("Requests" + agent + "Url")
 		want.Dead["requests-"+strings.ToLower(agent)] = at("Requests" + agent + "DeadUrl")
@@ -199,6 +203,11 @@ func TestReadOutputs(t *testing.T) {
 	o, err := aws.ReadOutputs(values, "")
 	require.NoError(t, err)
 	require.Equal(t, want, o)
+	older := golden(t)
+	delete(older, "EngineSweepSeconds")
+	o, err = aws.ReadOutputs(older, "")
+	require.NoError(t, err)
+	require.Equal(t, time.Minute, o.SweepInterval)
 	two := golden(t)
 	for key, value := range golden(t) {
 		if rest, ok := strings.CutPrefix(key, "Engine"); ok {
@@ -217,7 +226,9 @@ func TestReadOutputs(t *testing.T) {
 		{two, "", "STACK/Engine, STACK/Other"},
 		{two, "Third", "no Stepkeeper \"Third\""},
 		{map[string]string{"Url": "x"}, "", "no outputs of a Stepkeeper"},
-		{without(t, "EngineOrdersTable"), "", "EngineOrdersTable"},
+		{with(t, "EngineOrdersTable", ""), "", "EngineOrdersTable"},
+		{with(t, "EngineMappings", ""), "", "EngineMappings"},
+		{with(t, "EnginePriorities", "intake"), "", "EngineIntakeHighUrl"},
 		{with(t, "EngineVersion", "2"), "", "version \"2\""},
 		{with(t, "EngineShards", "many"), "", "a number from 1"},
 	} {
@@ -229,12 +240,6 @@ func TestReadOutputs(t *testing.T) {
 func with(t *testing.T, key, value string) map[string]string {
 	v := golden(t)
 	v[key] = value
-	return v
-}
-
-func without(t *testing.T, key string) map[string]string {
-	v := golden(t)
-	delete(v, key)
 	return v
 }
 
@@ -422,53 +427,4 @@ func (s *stumbling) Load(ctx context.Context, ids []string) ([]*port.Record, []e
 				len(ids))
 	}
 	return s.Tasks.Load(ctx, ids)
-}
-
-// The whole way through the SDK: outputs, queues and tables behind one endpoint.
-func TestOpenOnDynamoDB(t *testing.T) {
-	config := dynamotest.Config(t, awsclient.Options{})
-	db := dynamo.NewClient(config)
-	tables := dynamotest.Tables(t, db)
-	w := stacktest.New(t, dynamo.New(db, tables.Tables, dynamo.Options{Shards: 8}))
-	c := newCloud(t)
-	c.outputs = golden(t)
-	for key, value := range map[string]string{
-		"OrdersTable": tables.Orders, "DefinitionsTable": tables.Definitions,
-		"IntakeUrl": w.Address(port.Intake), "ControlUrl": w.Address(port.Control),
-	} {
-		c.outputs["Engine"+key] = value
-	}
-	queues := httptest.NewServer(w.Handler)
-	t.Cleanup(queues.Close)
-	c.sqs = proxy(t, queues.URL)
-	c.dynamo = proxy(t, os.Getenv(dynamotest.Variable))
-	s, err := aws.Open(t.Context(), "Shop", aws.Options{Endpoint: c.URL})
-	require.NoError(t, err)
-	submit(t, s, order("o", "order", ""))
-	submit(t, s, order("never", "order", "never"))
-	x, err := s.Wait(t.Context(), "o")
-	require.NoError(t, err)
-	require.Equal(t, core.Processed, x.State)
-	require.Equal(t, "shop", x.Steps[0].Agent)
-	started(t, s, "never")
-	var open []string
-	for o, err := range s.List(t.Context(), client.Query{}) {
-		require.NoError(t, err)
-		open = append(open, o.OrderID)
-	}
-	require.Len(t, open, 1)
-	require.Equal(t, "never", open[0])
-	v, err := s.Cancel(t.Context(), "never")
-	require.NoError(t, err)
-	require.True(t, v.Accepted)
-	x, err = s.Wait(t.Context(), "never")
-	require.NoError(t, err)
-	require.Equal(t, core.Cancelled, x.State)
-}
-
-func proxy(t *testing.T, to string) http.Handler {
-	t.Helper()
-	u, err := url.Parse(to)
-	require.NoError(t, err)
-	return &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(u) }}
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -320,7 +319,8 @@ func TestCancel(t *testing.T) {
 	})
 }
 
-// Who decides sees what it is about, also if the order's content is stored apart from its task.
+// Who decides sees what it is about, also if the order's content is stored apart from its task. Answers are sent like
+// commands, and their verdicts are stored in the task.
 func TestQuestionOnAStack(t *testing.T) {
 	stores(t, func(t *testing.T, w *stacktest.Deployment) {
 		c := w.Client()
@@ -341,24 +341,6 @@ func TestQuestionOnAStack(t *testing.T) {
 			require.Equal(t, "May "+id+" go on?", asked.Question, end)
 			require.Equal(t, end, asked.Show.End, id)
 		}
-	})
-}
-
-// Answers to a step are sent like commands, through the control queue, and their verdicts are stored in the
-// task.
-func TestAnswersOnAStack(t *testing.T) {
-	stores(t, func(t *testing.T, w *stacktest.Deployment) {
-		c := w.Client()
-		submit(t, c, order("o", "ask", ""))
-		for {
-			x, err := c.Get(t.Context(), "o")
-			if err == nil && x.Steps[0].State == core.Waiting {
-				break
-			}
-			if err != nil {
-				require.ErrorIs(t, err, client.ErrNotFound)
-			}
-		}
 		for _, a := range []struct {
 			by, value, id string
 			accepted      bool
@@ -369,7 +351,7 @@ func TestAnswersOnAStack(t *testing.T) {
 			{"bob", "go", "a4", true},
 			{"bob", "go", "a4", true},
 		} {
-			v, err := c.Answer(t.Context(), "o", client.Reply{
+			v, err := c.Answer(t.Context(), "small", client.Reply{
 				Step: "approve", Value: a.value, By: a.by,
 				Run: -1,
 			}, client.CommandID(a.id))
@@ -381,7 +363,7 @@ func TestAnswersOnAStack(t *testing.T) {
 				require.NotEmpty(t, v.Reason)
 			}
 		}
-		x, err := c.Wait(t.Context(), "o")
+		x, err := c.Wait(t.Context(), "small")
 		require.NoError(t, err)
 		require.Equal(t, core.Processed, x.State)
 		require.Contains(t, string(x.Steps[0].Output), `"by":"ann, bob"`)
@@ -549,73 +531,43 @@ func TestSchedulesOfAStack(t *testing.T) {
 	}
 }
 
-func TestPriorityAndDeadlineTravel(t *testing.T) {
-	w := stacktest.New(t, stacktest.Memory())
-	c := w.Client()
-	o := order("o", "order", "")
-	o.Priority = message.PriorityHigh
-	o.Deadline = time.Now().Add(time.Hour)
-	all := slices.Values([]client.Order{o})
-	require.NoError(t, c.SubmitAll(t.Context(), all, func(r client.Result) {
-		if !r.Queued {
-			t.Errorf("%+v", r)
-		}
-	}))
-	x, err := c.Wait(t.Context(), "o")
-	require.NoError(t, err)
-	require.Equal(t, message.PriorityHigh, x.Priority)
-	require.Equal(t, core.TimeOf(o.Deadline), x.Deadline)
-}
-
-// If the deployment is set to do so, an order has its tenant's message group already in the intake queue
-// (rule 4).
-func TestSubmittedOrdersCarryTheirTenant(t *testing.T) {
-	for _, fair := range []bool{true, false} {
+// If the deployment is set to do so, an order has its tenant's message group already in the intake queue (rule 4). P46:
+// if the intake has another queue for high priority, an order of high priority is sent there, and its receipt has no
+// warning that the priority has no effect.
+func TestMessagesOfTheIntake(t *testing.T) {
+	for _, c := range []struct {
+		fair     bool
+		high     map[string]string
+		priority string
+		group    string
+		notes    int
+	}{
+		{fair: true, priority: message.PriorityNormal, group: "acme"},
+		{priority: message.PriorityNormal},
+		{priority: message.PriorityHigh, notes: 1},
+		{high: map[string]string{port.Requests("shop"): "url"}, priority: message.PriorityNormal},
+		{high: map[string]string{port.Requests("shop"): "url"}, priority: message.PriorityHigh},
+	} {
 		queues, err := memory.NewQueues(port.ClockFunc(time.Now),
 			// no Scheduler takes from these queues
 			[]memory.QueueConfig{{Name: port.Intake}, {Name: port.Control}})
 		require.NoError(t, err)
 		parts := stacktest.New(t, stacktest.Memory()).Parts.Parts
-		parts.Outputs.FairQueues = fair
+		parts.Outputs.FairQueues = c.fair
+		parts.Outputs.High = c.high
 		parts.Queues = queues
-		submit(t, aws.Over(parts), order("acme:1001", "order", "good"))
+		o := order("acme:1001", "order", "good")
+		o.Priority = c.priority
+		receipt, err := aws.Over(parts).Submit(t.Context(), o)
+		require.NoError(t, err)
+		require.Len(t, receipt.Notes, c.notes, "%+v", c)
 		q, err := queues.Queue(port.Intake)
 		require.NoError(t, err)
-		want := ""
-		if fair {
-			want = "acme"
-		}
 		ds, err := q.Receive(t.Context(), 1, 0, time.Minute)
 		require.NoError(t, err)
 		require.Len(t, ds, 1)
-		require.Equal(t, want, ds[0].Group)
-	}
-}
-
-// P46: if the intake has another queue for high priority, an order of high priority is sent there, and its
-// receipt has no warning that the priority has no effect.
-func TestHighPriorityIsSentAsSuch(t *testing.T) {
-	for _, high := range []map[string]string{nil, {port.Requests("shop"): "url"}} {
-		queues, err := memory.NewQueues(port.ClockFunc(time.Now),
-			[]memory.QueueConfig{{Name: port.Intake}, {Name: port.Control}})
-		require.NoError(t, err)
-		parts := stacktest.New(t, stacktest.Memory()).Parts.Parts
-		parts.Outputs.High = high
-		parts.Queues = queues
-		c := aws.Over(parts)
-		q, err := queues.Queue(port.Intake)
-		require.NoError(t, err)
-		for _, priority := range []string{message.PriorityHigh, message.PriorityNormal} {
-			o := order("o-"+priority, "order", "good")
-			o.Priority = priority
-			receipt, err := c.Submit(t.Context(), o)
-			require.NoError(t, err)
-			require.Equal(t, high == nil && priority == message.PriorityHigh, len(receipt.Notes) > 0)
-			ds, err := q.Receive(t.Context(), 1, 0, time.Minute)
-			require.NoError(t, err)
-			require.Len(t, ds, 1, priority)
-			require.Equal(t, priority == message.PriorityHigh, ds[0].High)
-		}
+		require.Equal(t, c.group, ds[0].Group, "%+v", c)
+		require.Equal(t, c.priority == message.PriorityHigh, ds[0].High, "%+v", c)
 	}
 }
 

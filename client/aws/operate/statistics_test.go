@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/internal/awsstub"
@@ -152,9 +154,7 @@ func TestStatistics(t *testing.T) {
 	stack := watched(t, w)
 	c := stack.Client()
 	s, err := c.Statistics(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for want, got := range map[string]string{
 		"received 30 40 30 – –": "received" + last(t, s, view.SeriesReceived, "", 5),
 		"waiting – 7 9 – –":     "waiting" + last(t, s, view.SeriesWaiting, "mail", 5),
@@ -206,9 +206,7 @@ func TestStatisticsThatMayNotBeRead(t *testing.T) {
 	stack := watched(t, &watch{denied: true})
 	stack.Parts.Sweeps = closedIndex{&supervisor{}}
 	s, err := stack.Client().Statistics(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if len(s.Series) > 0 || len(s.Agents) != 1 || s.Agents[0].Waiting != 6 ||
 		s.Overdue != nil ||
 		!strings.Contains(strings.Join(s.Unknown, "\n"), "metrics of CloudWatch: ") ||

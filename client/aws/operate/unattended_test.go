@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"path"
@@ -14,6 +13,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/client/aws"
@@ -131,9 +132,7 @@ func stackOf(t *testing.T) (*cloud, func() *client.Client) {
 	c.sqs = depths(nil)
 	return c, func() *client.Client {
 		s, err := operate.Open(t.Context(), "Shop", aws.Options{Endpoint: c.URL, Region: "eu-central-1"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return s
 	}
 }
@@ -354,9 +353,7 @@ func TestOrderReportsItsUnattendedQueues(t *testing.T) {
 	submit(t, c, order("o-1", "order", "never"))
 	started(t, c, "o-1")
 	task, err := c.Get(t.Context(), "o-1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	queues := func(all []client.Unattended) (names []string) {
 		for _, u := range all {
 			names = append(names, u.Queue)
@@ -428,54 +425,4 @@ func off(c awsstub.Call) (int, string) {
 		return http.StatusNotFound, `{}`
 	}
 	return http.StatusOK, `{"State":"Disabled"}`
-}
-
-func TestRequestsOfTheOutputs(t *testing.T) {
-	values := map[string]string{
-		"EngineVersion": "1", "EngineShards": "8",
-		"EngineRequestsCardPaymentUrl":     "u-1",
-		"EngineRequestsCardPaymentDeadUrl": "u-2", "EngineRequestsSeatsUrl": "u-3",
-		"OtherRequestsSeatsUrl": "u-4",
-	}
-	for _, name := range []string{
-		"OrdersTable", "DefinitionsTable", "IntakeUrl", "ControlUrl",
-		"QuarantineUrl", "Finished", "ApplicationPolicy", "OperatorPolicy",
-	} {
-		values["Engine"+name] = "x"
-	}
-	if _, err := aws.ReadOutputs(values, ""); err == nil || !strings.Contains(err.Error(), "EngineMappings") {
-		t.Errorf("%v", err)
-	}
-	// The order cannot always be seen from a name, so the mappings have it.
-	values["EngineRequestsShop2Url"] = "u-5"
-	values["EngineMappings"] = "intake=m-1,requests-card-payment=m-2,requests-seats="
-	values["EngineMappings2"] = "requests-shop-2=m-3"
-	for _, queue := range []string{"Intake", "RequestsSeats", "RequestsShop2", "RequestsCardPaymentHigh"} {
-		values["Engine"+queue+"DeadUrl"] = "x"
-	}
-	o, err := aws.ReadOutputs(values, "")
-	if want := map[string]string{"card-payment": "u-1", "seats": "u-3", "shop-2": "u-5"}; err != nil ||
-		!maps.Equal(o.Requests, want) {
-		t.Errorf("%v, %v; want %v", o.Requests, err, want)
-	}
-	if want := map[string]string{
-		"intake": "m-1", "requests-card-payment": "m-2", "requests-seats": "",
-		"requests-shop-2": "m-3",
-	}; !maps.Equal(o.Mappings, want) || len(o.High) > 0 {
-		t.Errorf("%v; want %v; %v", o.Mappings, want, o.High)
-	}
-	// The name of a high-priority queue does not count as the name of an agent (P46).
-	values["EnginePriorities"] = "card-payment,intake"
-	if _, err := aws.ReadOutputs(values, ""); err == nil ||
-		!strings.Contains(err.Error(), "EngineIntakeHighUrl") {
-		t.Errorf("%v", err)
-	}
-	values["EngineIntakeHighUrl"] = "u-6"
-	values["EngineRequestsCardPaymentHighUrl"] = "u-7"
-	values["EngineMappings2"] += ",requests-card-payment-high=m-4"
-	o, err = aws.ReadOutputs(values, "")
-	if want := map[string]string{"intake": "u-6", "requests-card-payment": "u-7"}; err != nil ||
-		!maps.Equal(o.High, want) || len(o.Requests) != 3 || o.Requests["card-payment"] != "u-1" {
-		t.Errorf("%v %v, %v; want %v", o.High, o.Requests, err, want)
-	}
 }

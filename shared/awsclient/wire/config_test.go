@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
 )
@@ -37,9 +38,7 @@ func TestEnvironment(t *testing.T) {
 	}))
 	defer srv.Close()
 	c, err := wire.Environment(environment(map[string]string{"AWS_ENDPOINT_URL": srv.URL}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	c.RetryMaxAttempts = 2
 	start := time.Now()
 	_, err = sqs.NewFromConfig(c).ListQueues(context.Background(), &sqs.ListQueuesInput{})
@@ -74,9 +73,7 @@ func TestEndpointOfOneService(t *testing.T) {
 			t.Setenv(name, value)
 		}
 		c, err := wire.Environment(environment(more))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		want := "all"
 		if secrets != "" {
 			want = "one"
@@ -111,9 +108,7 @@ func TestEnvironmentMissing(t *testing.T) {
 // defaults change.
 func TestDefaultsAreStated(t *testing.T) {
 	c, err := wire.Environment(environment(nil))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	transport := wire.BuildableClient().GetTransport()
 	for _, field := range []struct {
 		name      string
@@ -141,9 +136,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	srv := httptest.NewServer(http.RedirectHandler(elsewhere.URL, http.StatusTemporaryRedirect))
 	defer srv.Close()
 	c, err := wire.Environment(environment(map[string]string{"AWS_ENDPOINT_URL": srv.URL}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := sqs.NewFromConfig(c).ListQueues(t.Context(), &sqs.ListQueuesInput{}); err == nil || followed {
 		t.Errorf("followed %v, %v", followed, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/smithy-go/middleware"
 )
 
@@ -101,4 +102,11 @@ func UntilShortlyBefore(margin time.Duration) func(*middleware.Stack) error {
 				return next.HandleInitialize(ctx, in)
 			}), middleware.Before)
 	}
+}
+
+// Throttled reports whether the code of an error says that the service had too many requests. The service then
+// did nothing.
+func Throttled(code string) bool {
+	_, listed := retry.DefaultThrottleErrorCodes[code]
+	return listed || code == "KmsThrottled" || code == "OverLimit" // two of SQS, which the SDK does not list
 }

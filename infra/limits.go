@@ -1,6 +1,4 @@
-// Package limits compares the sizes of environments and policies with the limits of AWS. It reports
-// violations at synthesis, before a deployment fails (rule 28 of docs/reference/aws-rules.md).
-package limits
+package infra
 
 import (
 	"errors"
@@ -28,9 +26,9 @@ const (
 	arnLongest      = 160
 )
 
-// Environments returns an error for each function whose environment exceeds Lambda's limit. The keys of the
+// environmentsFit returns an error for each function whose environment exceeds Lambda's limit. The keys of the
 // map are the IDs of functions. Each value is a function that returns the resolved environment.
-func Environments(all map[string]func() any) error {
+func environmentsFit(all map[string]func() any) error {
 	var errs []error
 	for _, id := range slices.Sorted(maps.Keys(all)) {
 		if n := size(all[id]()); n > environmentSize {
@@ -44,7 +42,7 @@ func Environments(all map[string]func() any) error {
 
 // policyLimits contains the limits of policies in characters without white space, by resource type. The main
 // sources are the pages "IAM and AWS STS quotas" and "Amazon SQS policy quotas". Managed policies are not
-// listed, because Stepkeeper.split in package infra divides them.
+// listed, because Stepkeeper.split divides them.
 var policyLimits = map[string]struct {
 	limit int
 	do    string
@@ -62,15 +60,15 @@ var policyLimits = map[string]struct {
 	"AWS::KMS::Key":         {32_768, "grant fewer principals the key"},
 }
 
-// Policies is a CDK validation that checks the sizes of all policies in Construct. The CDK runs the
+// policySizes is a CDK validation that checks the sizes of all policies in construct. The CDK runs the
 // validation after the app has added its grants.
-type Policies struct{ Construct constructs.Construct }
+type policySizes struct{ construct constructs.Construct }
 
 // Validate returns a message for each policy that exceeds its limit.
-func (p *Policies) Validate() *[]*string {
+func (p *policySizes) Validate() *[]*string {
 	problems := []*string{}
-	stack := awscdk.Stack_Of(p.Construct)
-	for _, c := range *p.Construct.Node().FindAll(constructs.ConstructOrder_PREORDER) {
+	stack := awscdk.Stack_Of(p.construct)
+	for _, c := range *p.construct.Node().FindAll(constructs.ConstructOrder_PREORDER) {
 		var document any
 		var kind *string
 		switch r := c.(type) {
@@ -153,7 +151,7 @@ func sizeOfReference(name string, argument any) (n int, is bool) {
 		}
 		return arnLongest, true
 	case name == "Fn::Join" && len(list) == 2:
-		if split, is := list[1].(map[string]any); is { // package infra removes a prefix with Fn::Split
+		if split, is := list[1].(map[string]any); is { // Stepkeeper.peers removes a prefix with Fn::Split
 			parts, _ := split["Fn::Split"].([]any)
 			return max(0, referenceSize-len(fmt.Sprint(parts[0]))) + 1, true
 		}

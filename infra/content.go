@@ -1,6 +1,4 @@
-// Package content prepares the content of the Lambda functions: built programs, compiled workflows, and the
-// settings of agents. It does not import the CDK.
-package content
+package infra
 
 import (
 	"errors"
@@ -23,27 +21,13 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
 
-// Agent holds the settings that determine the content of an agent's function.
-type Agent struct {
-	HTTP        string // agents file with the agent's entry, or ""
-	Folder      string // folder of the agent's program, or ""
-	External    bool   // the agent runs outside the stack
-	Environment map[string]string
-	Secrets     []string      // names of variables with secrets
-	Timeout     time.Duration // timeout of the function; the construct reports a value below Least
-}
-
-// Content holds the content of the functions: programs and compiled workflows. Functions do not contain YAML
-// files. New returns an empty Content, and Compile fills it.
-type Content struct {
-	Agents map[string]Agent
-	Build  build.Builder
-	X86    bool
+// content holds the content of the functions: built programs, compiled workflows and the settings of agents. Functions
+// do not contain YAML files. newContent returns an empty content, and load fills it.
+type content struct {
+	props Props
 	// Emulated permits agents whose services run on this machine, because the functions of an emulator can
 	// reach them.
 	Emulated bool
-	// Bus means that the deployment has a bus for events. Without a bus, no workflow may have "events: true".
-	Bus bool
 
 	Dir      string // folder of the built functions
 	Warnings []string
@@ -69,37 +53,37 @@ type Content struct {
 	built map[string]string // folders of the built programs, by package
 }
 
-// Least is the minimum timeout of a function that handles a batch.
-const Least = 5 * time.Second
+// leastTimeout is the minimum timeout of a function that handles a batch.
+const leastTimeout = 5 * time.Second
 
-// MaxWorkflows is the maximum number of workflows in one deployment. A template can have 200 outputs, and
+// maxWorkflows is the maximum number of workflows in one deployment. A template can have 200 outputs, and
 // each workflow needs an output.
-const MaxWorkflows = 100
+const maxWorkflows = 100
 
-// New returns a Content without workflows, with a temporary folder that Close removes.
-func New(agents map[string]Agent, builder build.Builder, x86 bool) (*Content, error) {
+// newContent returns a content without workflows, with a temporary folder that close removes.
+func newContent(p Props) (*content, error) {
 	dir, err := os.MkdirTemp("", "stepkeeper-functions-")
 	if err != nil {
 		return nil, fmt.Errorf("folder for the functions: %w", err)
 	}
-	return &Content{
-		Agents: agents, Build: builder, X86: x86, Dir: dir, built: map[string]string{},
+	return &content{
+		props: p, Dir: dir, built: map[string]string{},
 		Ledgers: map[string]bool{}, Workflows: map[string][]byte{}, Hashes: map[string]string{},
 		Settings: map[string][]byte{}, Scheduled: map[string][]byte{}, Choosable: map[string]bool{},
 		Children: map[string]string{}, Checked: settings.File{Agents: map[string]settings.Agent{}},
 	}, nil
 }
 
-// Close removes the folder Dir. The caller must wait until the CDK has copied the folder.
-func (a *Content) Close() { _ = os.RemoveAll(a.Dir) }
+// close removes the folder Dir. The caller must wait until the CDK has copied the folder.
+func (a *content) close() { _ = os.RemoveAll(a.Dir) }
 
-// Compile reads and checks the workflows and the agents' settings. The argument workflows lists files and
+// load reads and checks the workflows and the agents' settings. The argument workflows lists files and
 // folders. The error lists all problems in all files.
-func (a *Content) Compile(workflows []string) error {
+func (a *content) load(workflows []string) error {
 	var errs []error
-	for _, name := range slices.Sorted(maps.Keys(a.Agents)) {
+	for _, name := range slices.Sorted(maps.Keys(a.props.Agents)) {
 		var err error
-		switch agent := a.Agents[name]; {
+		switch agent := a.props.Agents[name]; {
 		case agent.HTTP != "":
 			a.Settings[name], a.Checked.Agents[name], err = httpAgent(name, agent)
 			if err == nil && !a.Emulated {
@@ -114,20 +98,20 @@ func (a *Content) Compile(workflows []string) error {
 		}
 		errs = append(errs, err)
 	}
-	if len(a.Agents) > 0 { // an empty map would make every step an error
+	if len(a.props.Agents) > 0 { // an empty map would make every step an error
 		errs = append(errs, a.compile(workflows))
 	}
 	return errors.Join(errs...)
 }
 
-// Archive builds a function and returns its archive, which contains the program and the files. The argument pkg
+// archive builds a function and returns its archive, which contains the program and the files. The argument pkg
 // is the package of a program in Go, or the folder of an agent in any language.
-func (a *Content) Archive(name, pkg string, files map[string][]byte) (string, error) {
+func (a *content) archive(name, pkg string, files map[string][]byte) (string, error) {
 	folder := filepath.Join(a.Dir, name)
 	archive := folder + ".zip"
 	write := func() error { return a.fill(folder, pkg, files) }
 	if language := build.LanguageOf(pkg); language == build.Python || language == build.TypeScript {
-		write = func() error { return build.Bundle(pkg, folder, a.X86) }
+		write = func() error { return build.Bundle(pkg, folder, a.props.X86) }
 	}
 	err := write()
 	if err == nil {
@@ -139,11 +123,11 @@ func (a *Content) Archive(name, pkg string, files map[string][]byte) (string, er
 	return archive, nil
 }
 
-func (a *Content) fill(folder, pkg string, files map[string][]byte) error {
+func (a *content) fill(folder, pkg string, files map[string][]byte) error {
 	binary := a.built[pkg]
 	if binary == "" {
 		binary = filepath.Join(a.Dir, fmt.Sprintf("built-%d", len(a.built)))
-		if err := a.Build(build.Binary{Package: pkg, X86: a.X86, Out: binary}); err != nil {
+		if err := a.props.Build(build.Binary{Package: pkg, X86: a.props.X86, Out: binary}); err != nil {
 			return err
 		}
 		if _, err := os.Stat(binary); err != nil {
@@ -165,9 +149,9 @@ func (a *Content) fill(folder, pkg string, files map[string][]byte) error {
 	return nil
 }
 
-func (a *Content) compile(workflows []string) error {
+func (a *content) compile(workflows []string) error {
 	options := source.Options{
-		KnownAgents: slices.Sorted(maps.Keys(a.Agents)),
+		KnownAgents: slices.Sorted(maps.Keys(a.props.Agents)),
 		MaxTimeout:  a.maxTimeout,
 		CannotKeep:  a.Checked.CannotKeep,
 	}
@@ -198,10 +182,10 @@ func (a *Content) compile(workflows []string) error {
 			}
 		}
 	}
-	if len(a.Hashes) > MaxWorkflows {
+	if len(a.Hashes) > maxWorkflows {
 		failed = append(failed,
 			fmt.Errorf("there are %d workflows; %d are possible, make a second deployment", len(a.Hashes),
-				MaxWorkflows))
+				maxWorkflows))
 	}
 	deployed := slices.Collect(maps.Values(a.Hashes))
 	for _, child := range slices.Sorted(maps.Keys(a.Children)) {
@@ -216,9 +200,9 @@ func (a *Content) compile(workflows []string) error {
 // maxTimeout returns the longest timeout of a step that uses the agent; 0 means no limit. A call must end
 // before the context of the function ends (rule 3 of docs/reference/aws-rules.md). One second is for the work
 // before the call. An external agent has no limit.
-func (a *Content) maxTimeout(agent string) core.Duration {
-	settings := a.Agents[agent]
-	if settings.External || settings.Timeout < Least { // the construct reports a shorter timeout
+func (a *content) maxTimeout(agent string) core.Duration {
+	settings := a.props.Agents[agent]
+	if settings.External || settings.Timeout < leastTimeout { // the construct reports a shorter timeout
 		return 0
 	}
 	return core.DurationOf(settings.Timeout - lambdaevent.Reserve - time.Second)
@@ -231,7 +215,7 @@ const leastQueueWait = 30 * core.Second
 
 // warnShortTimes warns about steps that fail after a short queue wait. If an account is busy or throttled,
 // such a step fails although the service works, and the order may be undone.
-func (a *Content) warnShortTimes(file string, d *core.Definition) {
+func (a *content) warnShortTimes(file string, d *core.Definition) {
 	for i := range d.Steps {
 		s := &d.Steps[i]
 		if s.Agent == "" { // the step calls no agent
@@ -248,7 +232,7 @@ func (a *Content) warnShortTimes(file string, d *core.Definition) {
 	}
 }
 
-func (a *Content) add(d *core.Definition) error {
+func (a *content) add(d *core.Definition) error {
 	data, err := workflow.Encode(d)
 	if err != nil {
 		return err
@@ -259,7 +243,7 @@ func (a *Content) add(d *core.Definition) error {
 		a.Scheduled[file] = data
 		a.Clocked = append(a.Clocked, d.Name)
 	}
-	if d.Events && !a.Bus {
+	if d.Events && a.props.ReplyToBuses[core.Events] == nil {
 		return fmt.Errorf("workflow %s has events: true, and the deployment has no bus for them; set "+
 			"ReplyToBuses[%q], or remove the line", d.Name, core.Events)
 	}
@@ -327,7 +311,7 @@ func httpAgent(name string, a Agent) (compiled []byte, checked settings.Agent, e
 		if value, set := a.Environment[variable]; set {
 			return value, true
 		}
-		if !slices.Contains(a.Secrets, variable) {
+		if _, given := a.Secrets[variable]; !given {
 			missing = append(missing,
 				fmt.Errorf("agents file %s, agent %q: ${env:%s} is neither in Secrets nor in Environment",
 					a.HTTP, name, variable))
