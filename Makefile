@@ -118,12 +118,13 @@ soak: build
 
 .PHONY: bench
 bench: bench-programs ## Measure; prints the figures and writes bench.json
-	$(BIN)/bench --out bench.json --floor $(BIN)/floor
+	$(BIN)/bench --out bench.json --binary $(BIN)/profiled/stepkeeper --floor $(BIN)/floor
 
 .PHONY: bench-programs
 bench-programs:
 	$(GO) build -o $(BIN)/floor ./verify/bench/floor
 	$(GO) build -pgo=$(PROFILE) -o $(BIN)/bench ./verify/bench
+	$(GO) build -pgo=$(PROFILE) -o $(BIN)/profiled/stepkeeper ./cmd/stepkeeper
 
 ROUNDS ?= 3
 

@@ -23,8 +23,9 @@ import (
 )
 
 type options struct {
-	out, floor, only, profile            string
-	orders, repeats, stored, concurrency int
+	out, binary, floor, only, profile string
+	orders, repeats, stored, finished int
+	running, concurrency, timers      int
 }
 
 type figures struct {
@@ -38,6 +39,13 @@ type figures struct {
 	P50MS              float64 `json:"p50_ms"`
 	P99MS              float64 `json:"p99_ms"`
 	FloorP50MS         float64 `json:"floor_p50_ms"`
+	ReadyMS            float64 `json:"ready_ms"`
+	Ready10kMS         float64 `json:"ready_10k_running_ms"`
+	RSSMB              float64 `json:"rss_mb"`
+	Timers             int     `json:"timers"`
+	TimerLateP50MS     float64 `json:"timer_late_p50_ms"`
+	TimerLateMaxMS     float64 `json:"timer_late_max_ms"`
+	TimersRSSMB        float64 `json:"timers_rss_mb"`
 	Seconds            float64 `json:"seconds"`
 }
 
@@ -49,6 +57,9 @@ var parts = []struct {
 	{"throughput", measureFloorAndThroughput},
 	{"http", measureHTTP},
 	{"alone", measureAlone},
+	{"ready", measureReady},
+	{"memory", measureMemory},
+	{"timers", measureTimers},
 	{"stored", measureStored},
 }
 
@@ -62,14 +73,25 @@ func main() {
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.out, "out", "bench.json", "file for the figures")
+	f.StringVar(&o.binary, "binary", "",
+		"stepkeeper program, for the time until it is ready; empty: that part is left out")
 	f.StringVar(&o.floor, "floor", "", "program of the floor, built from ./verify/bench/floor with -pgo=off")
 	f.StringVar(&o.only, "only", "",
-		"measure one part only: throughput, http, alone, stored")
+		"measure one part only: throughput, http, alone, ready, memory, timers, stored")
 	f.StringVar(&o.profile, "cpuprofile", "", "file for a CPU profile of the bench; empty means none")
 	f.IntVar(&o.orders, "orders", 30_000, "orders of one repetition")
 	f.IntVar(&o.repeats, "repeats", 3, "repetitions; the median counts")
 	f.IntVar(&o.concurrency, "concurrency", 64, "orders in flight")
 	f.IntVar(&o.stored, "stored", 1_000_000, "finished orders stored before the last throughput")
+	f.IntVar(&o.finished, "finished", 100_000, "finished tasks for the memory")
+	f.IntVar(&o.timers, "timers", 100_000, "orders that wait for the same second")
+	f.IntVar(&o.running, "running", 10_000, "running tasks for the memory and the restart")
+	cmd.AddCommand(&cobra.Command{ // measureMemory starts this command as a separate process
+		Use: "memory FOLDER", Hidden: true, Args: cobra.ExactArgs(1), SilenceUsage: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return restarted(cmd.Context(), args[0], cmd.OutOrStdout())
+		},
+	})
 	cmd.AddCommand(contestantCommand())
 	embedded.SetCollector(os.Getenv)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)

@@ -5,11 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"os/exec"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/demo/load"
+	"github.com/stepkeeper/stepkeeper/demo/process"
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 )
 
 // contestant runs the orders of one measurement and returns the result.
@@ -127,6 +132,75 @@ func measureAlone(ctx context.Context, o options, dir string, f *figures, w io.W
 
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
+func measureReady(ctx context.Context, o options, dir string, f *figures, w io.Writer) error {
+	if o.binary == "" {
+		fmt.Fprintln(w, "ready                   SKIP: no -binary given")
+		return nil
+	}
+	var all []float64
+	for i := range 5 {
+		took, err := ready(ctx, o.binary, filepath.Join(dir, strconv.Itoa(i)))
+		if err != nil {
+			return err
+		}
+		all = append(all, ms(took))
+	}
+	f.ReadyMS = load.Median(all)
+	fmt.Fprintf(w, "ready, empty folder     %.0f ms\n", f.ReadyMS)
+	return nil
+}
+
+func ready(ctx context.Context, binary, dir string) (time.Duration, error) {
+	o, err := runtimeOptions(dir, nil, map[string]string{"saga": saga})
+	if err != nil {
+		return 0, err
+	}
+	agents := filepath.Join(dir, "agents.yaml")
+	if err := os.WriteFile(agents, []byte("agents:\n  shop: {external: true}\n"), 0o600); err != nil {
+		return 0, err
+	}
+	p := process.Process{
+		Name: "stepkeeper dev", Binary: binary, Log: filepath.Join(dir, "log"),
+		Args: []string{
+			"dev", "--data", o.Data, "--listen", "127.0.0.1:0", "--workflows", o.Workflows,
+			"--agents", agents,
+		},
+	}
+	took, err := p.Start(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return took, p.Stop()
+}
+
+// measureMemory fills a folder with ended and running tasks. A separate process then opens the folder, and
+// prints the memory that it uses and how long its start took.
+func measureMemory(ctx context.Context, o options, dir string, f *figures, w io.Writer) error {
+	if err := fill(ctx, dir, o.finished, "done"); err != nil {
+		return err
+	}
+	if err := leaveRunning(ctx, dir, o.running); err != nil {
+		return err
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, exe, "memory", dir)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return fmt.Errorf("measuring memory: %w", err)
+	}
+	if _, err := fmt.Sscan(string(out), &f.RSSMB, &f.Ready10kMS); err != nil {
+		return fmt.Errorf("measuring memory: %q: %w", out, err)
+	}
+	fmt.Fprintf(w,
+		"memory                  %.0f MB with %d finished and %d running tasks; taken up in %.0f ms\n",
+		f.RSSMB, o.finished, o.running, f.Ready10kMS)
+	return nil
+}
+
 func fill(ctx context.Context, dir string, n int, prefix string) error {
 	s, err := openRuntime(ctx, dir, operations())
 	if err != nil {
@@ -136,6 +210,50 @@ func fill(ctx context.Context, dir string, n int, prefix string) error {
 		return err
 	}
 	return s.Close()
+}
+
+func leaveRunning(ctx context.Context, dir string, n int) error {
+	s, err := openRuntime(ctx, dir, hanging())
+	if err != nil {
+		return err
+	}
+	if err := submitAll(ctx, s, n, 8, func(k int) []byte {
+		return fmt.Appendf(nil, `{"schema":1,"orderId":"running-%d","workflow":"saga","order":%s}`, k, body)
+	}); err != nil {
+		return err
+	}
+	return s.Close()
+}
+
+func hanging() map[string]worker.Operations {
+	return map[string]worker.Operations{"shop": {worker.AnyOperation: {
+		Run: func(ctx context.Context, _ worker.Call) (any, error) { <-ctx.Done(); return nil, ctx.Err() },
+	}}}
+}
+
+func restarted(ctx context.Context, dir string, w io.Writer) error {
+	start := time.Now()
+	s, err := openRuntime(ctx, dir, hanging())
+	if err != nil {
+		return err
+	}
+	readyMS := ms(time.Since(start))
+	time.Sleep(3 * time.Second) // the agents and the Supervisor work on the tasks in this time
+	rssMB, err := peakMemory()
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(w, rssMB, readyMS)
+	return s.Close()
+}
+
+// peakMemory returns the largest resident set of this process so far, in MB.
+func peakMemory() (float64, error) {
+	bytes := load.Status(os.Getpid())["VmHWM"]
+	if bytes == 0 {
+		return 0, errors.New("the system does not report the memory of this process")
+	}
+	return float64(bytes) / (1 << 20), nil
 }
 
 // measureStored measures the throughput with many ended orders in the store. It measures this store and

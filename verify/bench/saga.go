@@ -7,13 +7,16 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/stepkeeper/stepkeeper/demo/load"
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
+	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
 // saga is the workflow of the measurements: four sequential steps whose agents reply at once.
@@ -82,4 +85,61 @@ func one(ctx context.Context, s *embedded.Runtime, id string) error {
 		return fmt.Errorf("order %s ended %s: %s", id, t.ProcessState, t.Reason.Text)
 	}
 	return nil
+}
+
+// submitAll submits n orders in groups of 100. It submits several groups concurrently.
+func submitAll(ctx context.Context, s *embedded.Runtime, n, concurrency int, order func(k int) []byte) error {
+	const group = 100
+	r := load.Request{Orders: (n + group - 1) / group, Concurrency: concurrency}
+	_, err := load.Run(ctx, r, func(i int) error {
+		var orders []message.SubmitOrder
+		for k := i * group; k < min(n, (i+1)*group); k++ {
+			o, err := message.DecodeSubmit(order(k))
+			if err != nil {
+				return err
+			}
+			orders = append(orders, o)
+		}
+		for _, r := range s.Submit(ctx, orders) {
+			if r.Err != nil {
+				return r.Err
+			}
+		}
+		return nil
+	})
+	return err
+}
+
+func noneIn(ctx context.Context, s *embedded.Runtime, states ...core.State) error {
+	for {
+		open := 0
+		for _, state := range states {
+			some, _, err := s.List(ctx, port.Query{State: string(state), Limit: 1})
+			if err != nil {
+				return err
+			}
+			open += len(some)
+		}
+		if open == 0 {
+			return nil
+		}
+		if err := port.Sleep(ctx, 50*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
+
+func processed(ctx context.Context, s *embedded.Runtime) (all []view.Summary, err error) {
+	for cursor, first := "", true; cursor != "" || first; first = false {
+		var page []view.Summary
+		page, cursor, err = s.List(ctx, port.Query{
+			State: string(core.Processed), Limit: 1000,
+			Cursor: cursor,
+		})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, page...)
+	}
+	return all, nil
 }
