@@ -2,8 +2,7 @@ package rawjson
 
 import (
 	"bytes"
-	std "encoding/json"
-	"slices"
+	"reflect"
 	"sync"
 
 	"github.com/go-json-experiment/json"
@@ -12,20 +11,49 @@ import (
 
 // Writer writes values as Marshal does. But the parts of the type json.RawMessage must have passed Check or
 // Shortest: the Writer copies them, and does not read them again.
+//
+// A Writer looks at a type once, and keeps how it writes the type. It leaves rare values, and the wording of
+// errors, to the library.
 type Writer struct {
-	pool sync.Pool
+	options json.Options
+	texts   map[reflect.Type]write
+	writes  sync.Map // *write of each type that was written, by reflect.Type
+	buffers sync.Pool
 }
 
-// NewWriter returns a Writer that writes some types with the marshalers.
-func NewWriter(marshalers ...*json.Marshalers) *Writer {
-	w := &Writer{}
-	w.pool.New = func() any {
-		g := &gaps{}
-		// The library caches by its options how it writes each type, so that they are made once.
-		all := append(slices.Clip(marshalers), json.MarshalToFunc(number), json.MarshalToFunc(g.leave))
-		g.options = json.JoinOptions(asTagged, json.WithMarshalers(json.JoinMarshalers(all...)))
-		return g
+// Text says how a Writer writes the values of one type. Of makes it.
+type Text struct {
+	typ     reflect.Type
+	write   write
+	library *json.Marshalers
+}
+
+// Of returns a Text for the type T. The function appends a value as JSON.
+func Of[T any](appendTo func(b []byte, value *T) ([]byte, error)) Text {
+	return Text{
+		typ:   reflect.TypeFor[T](),
+		write: func(b []byte, v reflect.Value) ([]byte, error) { return appendTo(b, v.Addr().Interface().(*T)) },
+		library: json.MarshalToFunc(func(e *jsontext.Encoder, value *T) error {
+			b, err := appendTo(e.AvailableBuffer(), value)
+			if err != nil {
+				return err
+			}
+			return e.WriteValue(b)
+		}),
 	}
+}
+
+// NewWriter returns a Writer. It writes the types of the texts as they say.
+func NewWriter(texts ...Text) *Writer {
+	w := &Writer{texts: map[reflect.Type]write{}}
+	var all []*json.Marshalers
+	for _, t := range texts {
+		w.texts[t.typ] = t.write
+		all = append(all, t.library)
+	}
+	w.options = json.JoinOptions(asTagged, json.WithMarshalers(json.JoinMarshalers(append(all,
+		json.MarshalToFunc(number))...)))
+	w.buffers.New = func() any { return new([]byte) }
 	return w
 }
 
@@ -33,56 +61,40 @@ func NewWriter(marshalers ...*json.Marshalers) *Writer {
 const maxKept = 64 << 10
 
 // Marshal returns a value as JSON. The error is one of the library.
-func (w *Writer) Marshal(value any) (b []byte, err error) {
-	g := w.pool.Get().(*gaps)
-	g.text.Reset()
-	g.encoder.Reset(&g.text, g.options)
-	err = json.MarshalEncode(&g.encoder, value, g.options)
-	if err == nil {
-		b = ForQueues(g.fill())
+func (w *Writer) Marshal(value any) ([]byte, error) {
+	v := reflect.ValueOf(value)
+	switch {
+	case !v.IsValid():
+		return []byte("null"), nil
+	case v.Kind() == reflect.Pointer && !v.IsNil():
+		v = v.Elem()
+	default:
+		v = addressable(v)
 	}
-	clear(g.parts)
-	g.parts = g.parts[:0]
-	if g.text.Cap() <= maxKept {
-		w.pool.Put(g)
+	buffer := w.buffers.Get().(*[]byte)
+	b, err := (*w.of(v.Type()))((*buffer)[:0], v)
+	if err != nil {
+		return json.Marshal(value, w.options)
 	}
-	return b, err
+	out := ForQueues(bytes.Clone(b))
+	if cap(b) <= maxKept {
+		*buffer = b
+		w.buffers.Put(buffer)
+	}
+	return out, nil
 }
 
-// gaps is a text with null in the places of the parts.
-type gaps struct {
-	options json.Options
-	encoder jsontext.Encoder
-	text    bytes.Buffer
-	parts   []part
+func addressable(v reflect.Value) reflect.Value {
+	p := reflect.New(v.Type()).Elem()
+	p.Set(v)
+	return p
 }
 
-type part struct {
-	value []byte
-	end   int // end of the null in its place
-}
-
-// leave writes null in the place of a part.
-func (g *gaps) leave(e *jsontext.Encoder, value *std.RawMessage) error {
-	err := e.WriteToken(jsontext.Null)
-	if len(*value) > 0 {
-		g.parts = append(g.parts, part{*value, int(e.OutputOffset())})
+func (w *Writer) of(t reflect.Type) *write {
+	if known, ok := w.writes.Load(t); ok {
+		return known.(*write)
 	}
-	return err
-}
-
-// fill returns a copy of the text with the parts in their places.
-func (g *gaps) fill() []byte {
-	text := bytes.TrimSuffix(g.text.Bytes(), []byte("\n"))
-	size := len(text)
-	for _, p := range g.parts {
-		size += len(p.value)
-	}
-	b := make([]byte, 0, size)
-	from := 0
-	for _, p := range g.parts {
-		b = append(append(b, text[from:p.end-len("null")]...), p.value...)
-		from = p.end
-	}
-	return append(b, text[from:]...)
+	made := compiler{writer: w, made: map[reflect.Type]*write{}}.of(t)
+	w.writes.Store(t, made)
+	return made
 }

@@ -5,9 +5,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
-	gojson "github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
@@ -45,13 +44,56 @@ func TestWriterCopiesParts(t *testing.T) {
 	require.Contains(t, string(got), `"part":{,"list":`)
 }
 
-// The marshalers of a Writer come before its own, and after a failure it writes the next value.
-func TestWriterWithMarshalers(t *testing.T) {
-	w := rawjson.NewWriter(gojson.MarshalToFunc(func(e *jsontext.Encoder, n *int) error {
-		if *n < 0 {
-			return errors.New("it is negative")
+type inner struct {
+	Zero  int            `json:"zero,omitzero"`
+	Empty []string       `json:"empty,omitempty"`
+	None  []string       `json:"none,omitzero"`
+	Of    *inner         `json:"of,omitzero"`
+	By    map[string]int `json:"by,omitempty"`
+}
+
+type outer struct {
+	First   bool `json:"first,omitempty"`
+	inner   `json:",embed"`
+	Pointer *parts          `json:",embed"`
+	More    map[string]bool `json:",embed"`
+	At      time.Time       `json:"at,omitzero"`
+	Body    []byte          `json:"body"`
+	Any     any             `json:"any"`
+	Hidden  string          `json:"-"`
+	Plain   float64
+}
+
+// Members of embedded structs and maps, and what an option leaves out, stand as Marshal writes them.
+func TestWriterWritesWhatMarshalWrites(t *testing.T) {
+	w := rawjson.NewWriter()
+	full := inner{Zero: 1, Empty: []string{"a"}, None: []string{}, By: map[string]int{"b": 2, "a\n": 1}}
+	for name, value := range map[string]any{
+		"zero": &outer{}, "text": "a\u2028<", "nothing": nil, "list": []inner{{}, full}, "nil list": []inner(nil),
+		"embedded": &outer{
+			First: true, inner: inner{Of: &full}, Pointer: &parts{}, More: map[string]bool{"y": true, "x": false},
+			At: time.Unix(1, 0), Body: []byte("a"), Any: map[string]any{"z": 1.5}, Hidden: "h", Plain: 1e30,
+		},
+	} {
+		want, err := rawjson.Marshal(value)
+		require.NoError(t, err, name)
+		for range 2 {
+			got, err := w.Marshal(value)
+			require.NoError(t, err, name)
+			require.Equal(t, string(want), string(got), name)
 		}
-		return e.WriteToken(jsontext.String("int"))
+	}
+	_, err := w.Marshal([]string{"\xff"})
+	require.Error(t, err)
+}
+
+// The texts of a Writer come first, and after a failure it writes the next value.
+func TestWriterWithTexts(t *testing.T) {
+	w := rawjson.NewWriter(rawjson.Of(func(b []byte, n *int) ([]byte, error) {
+		if *n < 0 {
+			return nil, errors.New("it is negative")
+		}
+		return append(b, `"int"`...), nil
 	}))
 	_, err := w.Marshal(map[string]any{"a": json.RawMessage(`1`), "b": -1})
 	require.Error(t, err)

@@ -39,22 +39,22 @@ type document struct {
 }
 
 // writer writes documents. It copies the content of people and services, which was checked when it came in.
-var writer = rawjson.NewWriter(json.MarshalToFunc(writeTime))
+var writer = rawjson.NewWriter(rawjson.Of(appendTime))
 
 // form holds the options for reading. They are built once, because the library caches by them how it reads
 // each type.
 var form = json.WithUnmarshalers(json.JoinUnmarshalers(json.UnmarshalFromFunc(readTime),
 	json.UnmarshalFromFunc(readRaw)))
 
-func writeTime(e *jsontext.Encoder, t *core.Time) error {
+func appendTime(b []byte, t *core.Time) ([]byte, error) {
 	if !t.InRange() {
-		return errRange
+		return nil, errRange
 	}
 	if *t == 0 {
-		return e.WriteToken(jsontext.Null)
+		return append(b, "null"...), nil
 	}
-	b, _ := t.AppendText(append(e.AvailableBuffer(), '"')) // cannot fail
-	return e.WriteValue(append(b, '"'))
+	b, err := t.AppendText(append(b, '"'))
+	return append(b, '"'), err
 }
 
 func readTime(d *jsontext.Decoder, t *core.Time) error {
