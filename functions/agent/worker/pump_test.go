@@ -61,7 +61,8 @@ func TestPumpConcurrency(t *testing.T) {
 				time.Sleep(time.Second)
 				return nil, nil
 			})})
-		stop := pumping(b, nil, worker.Pump{Concurrency: 7, Batch: 3})
+		q := &watchedQueue{}
+		stop := watching(b, q, worker.Pump{Concurrency: 7, Batch: 3})
 		start := time.Now()
 		b.ask(70, time.Hour)
 		time.Sleep(500 * time.Millisecond)
@@ -71,6 +72,7 @@ func TestPumpConcurrency(t *testing.T) {
 		}
 		require.LessOrEqual(t, time.Since(start), 15*time.Second)
 		require.Equal(t, int32(7), most.Load())
+		require.Equal(t, 3, slices.Max(q.wanted))
 		require.NoError(t, stop())
 		if d := b.depth(); d.Visible+d.InFlight != 0 || len(b.replies()) != 70 {
 			t.Errorf("left in the queue: %+v", d)

@@ -148,8 +148,10 @@ func TestASweep(t *testing.T) {
 	require.GreaterOrEqual(t, got, 10_000.0)
 	require.LessOrEqual(t, got, 11_000.0)
 	require.Contains(t, d.log.String(), "msg=swept")
-	require.Equal(t, []any{2.0, 0.0, 2.0, "Shop/Engine"}, []any{metrics[0]["HandedBack"], metrics[0]["Failed"],
-		metrics[0]["Scanned"], metrics[0]["Deployment"]})
+	require.Equal(t, []any{2.0, 0.0, 2.0, "Shop/Engine"}, []any{
+		metrics[0]["HandedBack"], metrics[0]["Failed"],
+		metrics[0]["Scanned"], metrics[0]["Deployment"],
+	})
 	// The embedded format, as CloudWatch documents it: without one of these members there is no metric to
 	// alarm on.
 	format, _ := metrics[0]["_aws"].(map[string]any)
