@@ -314,7 +314,7 @@ func TestIntakeIsBusyBeforeMemorySuffers(t *testing.T) {
 		r := s.Submit(t.Context(), orders[:1])[0]
 		require.NoError(t, r.Err)
 		require.True(t, r.Known, "an order that is there, while busy: %+v", r)
-		require.GreaterOrEqual(t, s.Health(t.Context()).Counts["busy: intake"], 2)
+		require.GreaterOrEqual(t, s.Health(t.Context()).Counts["busy: intake"], int64(2))
 	})
 }
 

@@ -126,7 +126,7 @@ func TestSinksThatHangDelayNoOrder(t *testing.T) {
 		task, _, err := s.Task(t.Context(), "late")
 		return err == nil && task.Steps[0].Attempt > 1
 	})
-	require.LessOrEqual(t, hook.called.Load(), 4)
+	require.LessOrEqual(t, hook.called.Load(), int32(4))
 }
 
 // requestsOf returns a function that takes the next request of an order from the queue of the agent shop; ""

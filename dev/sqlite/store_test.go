@@ -40,5 +40,5 @@ func TestDocumentsAreNotKeptInMemory(t *testing.T) {
 		}
 		require.NoError(t, errors.Join(s.Commit(t.Context(), writes)...))
 	}
-	require.LessOrEqual(t, held()-before, 4*budget)
+	require.LessOrEqual(t, held()-before, int64(4*budget))
 }

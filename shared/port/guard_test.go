@@ -20,7 +20,7 @@ func TestGuard(t *testing.T) {
 	failed := errors.New("failed")
 	before := port.Panics()
 	require.ErrorIs(t, port.Guard(log, "the part", func() error { return failed }), failed)
-	require.LessOrEqual(t, text.Len(), 0)
+	require.Zero(t, text.Len())
 	err := port.Guard(log, "the part", func() error { panic("boom") })
 	require.Error(t, err)
 	require.Equal(t, "the part panicked: boom", err.Error())
