@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/jsii-runtime-go"
 	"github.com/cdklabs/cdk-nag-go/cdknag/v2"
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/infra"
 )
@@ -131,9 +132,7 @@ func TestWildcardsAreFound(t *testing.T) {
 		"wildcard sqs:*", "wildcard *", "table/t/index/*",
 		"no role has dynamodb:Scan", "Planted: managed policies of AWS's", "without a Sid",
 	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("%q was not found in\n%s", want, text)
-		}
+		require.Contains(t, text, want)
 	}
 }
 
@@ -194,8 +193,7 @@ func TestNag(t *testing.T) {
 	_, stack := newStack("Planted")
 	infra.NewStepkeeper(stack, "Engine", shop(stack))
 	awssqs.NewQueue(stack, str("Planted"), nil)
-	if f := strings.Join(findings(stack), "\n"); !strings.Contains(f, "AwsSolutions-SQS3") ||
-		!strings.Contains(f, "AwsSolutions-SQS4") {
-		t.Errorf("a queue without protection is not found: %q", f)
-	}
+	f := strings.Join(findings(stack), "\n")
+	require.Contains(t, f, "AwsSolutions-SQS3")
+	require.Contains(t, f, "AwsSolutions-SQS4")
 }

@@ -1,7 +1,6 @@
 package infra_test
 
 import (
-	"errors"
 	"os"
 	"regexp"
 	"strings"
@@ -52,9 +51,7 @@ func TestExplain(t *testing.T) {
 		awssqs.NewQueue(stack, str("Same"), nil)
 		awssqs.NewQueue(stack, str("Same"), nil)
 	}()
-	if err := infra.Explain(nil, os.ErrClosed); !errors.Is(err, os.ErrClosed) {
-		t.Errorf("an error became %v", err)
-	}
+	require.ErrorIs(t, infra.Explain(nil, os.ErrClosed), os.ErrClosed)
 	defer func() {
 		if recover() == nil {
 			t.Error("a mistake in the program was printed as a message")

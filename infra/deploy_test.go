@@ -62,9 +62,7 @@ func TestPermissionsOfCloudFormation(t *testing.T) {
 		if err == nil {
 			err = json.NewDecoder(f).Decode(to)
 		}
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
+		require.NoError(t, err)
 	}
 	var files map[string]string
 	read("providers/us-east-1", &files)
@@ -120,10 +118,7 @@ func needed(t *testing.T, x tmpl, schemas map[string]permissions) map[[2]string]
 		}: true,
 	}
 	for _, r := range x.Resources {
-		if calls().ARNs[r.Type] == "" {
-			t.Errorf("the template has a %s: say in deploying.json which ARN IAM sees, and run "+
-				"TestPermissionsOfCloudFormation with -update", r.Type)
-		}
+		require.NotEmpty(t, calls().ARNs[r.Type], r.Type)
 		for _, action := range schemas[r.Type].all() {
 			property, conditional := calls().Only[r.Type][action]
 			if conditional && property != "" && inside(r.Properties, property) == nil {
@@ -262,9 +257,7 @@ func TestDeployPolicy(t *testing.T) {
 	for call := range whole {
 		action := call[0]
 		arn := call[1]
-		if !policy.allows(t, action, arn, contextOf(action)) {
-			t.Errorf("docs/reference/aws-deploy-policy.json does not allow %s on %s", action, arn)
-		}
+		require.True(t, policy.allows(t, action, arn, contextOf(action)))
 		if others := strings.ReplaceAll(arn, "Shop", "Other"); others != arn &&
 			policy.allows(t, action, others, contextOf(action)) {
 			t.Errorf("docs/reference/aws-deploy-policy.json allows %s on resources of other stacks", action)
@@ -273,9 +266,7 @@ func TestDeployPolicy(t *testing.T) {
 	for _, s := range policy.Statement {
 		for _, action := range texts(s.Action) {
 			needs := func(call [2]string) bool { return covers(action, call[0]) }
-			if !slices.ContainsFunc(slices.Collect(maps.Keys(whole)), needs) {
-				t.Errorf("statement %s: nothing needs %s", s.Sid, action)
-			}
+			require.True(t, slices.ContainsFunc(slices.Collect(maps.Keys(whole)), needs), s.Sid)
 		}
 	}
 	more := optional(t)
@@ -361,9 +352,7 @@ func TestConditionsOfPermissions(t *testing.T) {
 	same(t, "types", slices.Sorted(maps.Keys(schemas)), slices.Sorted(maps.Keys(calls().ARNs)))
 	for kind, actions := range calls().Only {
 		for action := range actions {
-			if !slices.Contains(schemas[kind].all(), action) {
-				t.Errorf("the handlers of %s do not need %s", kind, action)
-			}
+			require.Contains(t, schemas[kind].all(), action, kind)
 		}
 	}
 }

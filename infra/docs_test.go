@@ -37,9 +37,8 @@ func file(t *testing.T, path ...string) string {
 func page(t *testing.T, name string) string {
 	t.Helper()
 	found, err := filepath.Glob("../docs/*/" + name)
-	if err != nil || len(found) != 1 {
-		t.Fatalf("docs has %v of the name %s: %v", found, name, err)
-	}
+	require.NoError(t, err, name)
+	require.Len(t, found, 1, name)
 	return file(t, found[0][len("../"):])
 }
 
@@ -63,14 +62,11 @@ func TestDocs(t *testing.T) {
 	for _, name := range pages {
 		text := page(t, name)
 		for _, output := range firsts(`\b(Engine[A-Z][A-Za-z]*(?:Url|Table|Topic|Function|Policy))\b`, text) {
-			if _, there := golden.Outputs[output]; !there {
-				t.Errorf("%s: there is no output %s", name, output)
-			}
+			_, there := golden.Outputs[output]
+			require.True(t, there, "%s: there is no output %s", name, output)
 		}
 		for _, target := range firsts("(?:`|    )make ([a-z-]+)", text) {
-			if !regexp.MustCompile("(?m)^" + target + ":").MatchString(makefile) {
-				t.Errorf("%s: there is no make %s", name, target)
-			}
+			require.True(t, regexp.MustCompile("(?m)^"+target+":").MatchString(makefile), name)
 		}
 		for _, setting := range firsts(`-c ([a-z0-9-]+)=`, text) {
 			if !slices.Contains(settings, setting) && setting != "stage" { // the app of stepkeeper init --aws
@@ -80,10 +76,9 @@ func TestDocs(t *testing.T) {
 	}
 	code := file(t, "infra", "app", "example", "settings.go") + file(t, "infra", "app", "example",
 		"example.go")
-	if read := firsts(`c\.(?:text|list|truth|number|duration|pairs|external)\((?:agents, )?"([a-z0-9-]+)"`,
-		code); !slices.Equal(read, settings) {
-		t.Errorf("the app reads the settings\n%v\nits comment has\n%v", read, settings)
-	}
+	read := firsts(`c\.(?:text|list|truth|number|duration|pairs|external)\((?:agents, )?"([a-z0-9-]+)"`,
+		code)
+	require.Equal(t, settings, read)
 }
 
 // TestCountsInDocs checks the counts in docs/explanation/cost.md and in the page of the stack with the example's
@@ -118,13 +113,9 @@ func TestFailOverComparesTheCopies(t *testing.T) {
 	text := page(t, "aws-fail-over.md")
 	lease := dynamo.LeasePrefix + strings.TrimSuffix(port.SweepLease(0), "0") + "$shard"
 	for _, want := range []string{`{\"` + dynamo.OrderKey + `\": {\"S\": \"` + lease + `\"}}`, "Item.Until.N"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("aws-fail-over.md lacks %s", want)
-		}
+		require.Contains(t, text, want)
 	}
-	if strings.Contains(text, "`ReplicationLatency` is zero") {
-		t.Error("aws-fail-over.md waits for a metric that never has a zero")
-	}
+	require.NotContains(t, text, "`ReplicationLatency` is zero")
 }
 
 // Every command of the pages can be typed: subcommands and flags of stepkeeper,
@@ -132,10 +123,9 @@ func TestFailOverComparesTheCopies(t *testing.T) {
 // that those scripts and make read.
 func TestCommandsInDocs(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "stepkeeper")
-	if out, err := exec.Command("go", "build", "-o", program,
-		"../cmd/stepkeeper").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	_, err := exec.Command("go", "build", "-o", program,
+		"../cmd/stepkeeper").CombinedOutput()
+	require.NoError(t, err)
 	help := map[string]string{}
 	helpOf := func(words ...string) string {
 		key := strings.Join(words, " ")
@@ -169,39 +159,30 @@ func TestCommandsInDocs(t *testing.T) {
 			}
 			for _, flag := range firsts(`(--[a-z-]+)`, command) {
 				checked++
-				if !strings.Contains(helpOf(sub...), flag+" ") {
-					t.Errorf("%s: stepkeeper %s has no flag %s", name, strings.Join(sub, " "), flag)
-				}
+				require.Contains(t, helpOf(sub...), flag+" ", name)
 			}
 			checked++
 		}
 		for _, line := range firsts("(make smoke [^`\n]*--[^`\n]*)", text) {
 			for _, flag := range firsts(`(--[a-z-]+)`, line) {
 				checked++
-				if !strings.Contains(helpOf("doctor"), flag+" ") {
-					t.Errorf("%s: stepkeeper doctor has no flag %s", name, flag)
-				}
+				require.Contains(t, helpOf("doctor"), flag+" ", name)
 			}
 		}
 		if name == "localstack.md" {
 			for _, variable := range firsts(
 				"\\b((?:LOCALSTACK|MINISTACK)_[A-Z]+|BACKEND|KEEP|STATE|PYTHON)\\b", text) {
 				checked++
-				if !strings.Contains(scripts, variable) {
-					t.Errorf("%s: nothing reads %s", name, variable)
-				}
+				require.Contains(t, scripts, variable, name)
 			}
 		}
 		for _, script := range firsts(`((?:localstack|infra|shared|internal)/[a-z/-]+\.sh)\b`, text) {
 			checked++
-			if _, err := os.Stat(filepath.Join("..", script)); err != nil {
-				t.Errorf("%s: there is no %s", name, script)
-			}
+			_, err := os.Stat(filepath.Join("..", script))
+			require.NoError(t, err, name)
 		}
 	}
-	if checked < 30 {
-		t.Errorf("only %d commands, flags and variables were looked at", checked)
-	}
+	require.GreaterOrEqual(t, checked, 30)
 }
 
 // commandsOf are the lines and the words of a page that are set as code.
@@ -213,9 +194,8 @@ func between(t *testing.T, text, begin, end string) string {
 	t.Helper()
 	_, text, found := strings.Cut(text, begin)
 	text, _, ended := strings.Cut(text, end)
-	if !found || !ended {
-		t.Fatalf("%q and %q do not stand there", begin, end)
-	}
+	require.True(t, found, begin)
+	require.True(t, ended, begin)
 	return text
 }
 

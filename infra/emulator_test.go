@@ -4,7 +4,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"testing"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
@@ -66,15 +65,11 @@ func TestAddressesOfThisMachine(t *testing.T) {
 			"its " + field + " has the host", "reaches no service on this machine",
 			"agents.prod.yaml",
 		} {
-			if err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("%s: %v, want %q", agent, err, want)
-			}
+			require.ErrorContains(t, err, want, agent)
 		}
 	}
-	if _, err := synthesise(near, "localstak"); err == nil || !strings.Contains(err.Error(),
-		"stepkeeper:emulator=localstak; it must be localstack or ministack") {
-		t.Errorf("an unknown emulator: %v", err)
-	}
+	_, err := synthesise(near, "localstak")
+	require.ErrorContains(t, err, "stepkeeper:emulator=localstak; it must be localstack or ministack")
 	arch := map[bool]string{true: "x86_64", false: "arm64"}[runtime.GOARCH == "amd64"]
 	for emulator, rules := range map[string]int{emulate.NameLocalStack: 1, emulate.NameMiniStack: 0} {
 		x, err := synthesise(near, emulator)

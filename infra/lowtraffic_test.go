@@ -69,12 +69,8 @@ func TestAlarmsFireAtLowTraffic(t *testing.T) {
 			t.Helper()
 			alarm := alarms[id].Properties
 			require.NotNil(t, alarm, id)
-			if !fires(t, alarm, 1e6, occurrences(4, interval, late)) {
-				t.Errorf("sweeps each %s: %s does not fire at a failure each %s", sweep, id, interval)
-			}
-			if fires(t, alarm, 1e6, occurrences(1, interval, late)) {
-				t.Errorf("sweeps each %s: %s fires at one failure", sweep, id)
-			}
+			require.True(t, fires(t, alarm, 1e6, occurrences(4, interval, late)), "%+v", sweep)
+			require.False(t, fires(t, alarm, 1e6, occurrences(1, interval, late)), "%+v", sweep)
 		}
 		for queue, function := range map[string]string{
 			"Intake": "Scheduler", "RequestsInventory": "Inventory",

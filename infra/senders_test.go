@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssnssubscriptions"
 	"github.com/aws/jsii-runtime-go"
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/infra"
 )
@@ -200,9 +201,7 @@ func TestQueuePolicies(t *testing.T) {
 			c.r.keys["aws:PrincipalArn"] = arn
 			c.r.keys["aws:PrincipalAccount"] = account
 		}
-		if policies[c.queue] == nil {
-			t.Fatalf("%s has no policy", c.queue)
-		}
+		require.NotNil(t, policies[c.queue], "%s has no policy", c.queue)
 		same(t, c.queue+": "+c.who, decide(t, policies[c.queue], c.r), c.want)
 	}
 }

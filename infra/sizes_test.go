@@ -281,13 +281,9 @@ func TestSizes(t *testing.T) {
 		"environment", "managed policy", "inline policies", "managed policies",
 		"queue policy", "topic policy", "key policy",
 	} {
-		if most[what] == 0 {
-			t.Errorf("there is no %s", what)
-		}
+		require.NotZero(t, most[what], what)
 	}
-	if room := 4_096 - most["environment"]; room < 300 {
-		t.Errorf("the longest environment leaves %d bytes", room)
-	}
+	require.GreaterOrEqual(t, 4_096-most["environment"], 300)
 }
 
 // Divided or not, an operator may do the same, on every queue by its name.
@@ -353,14 +349,10 @@ func TestEnvironmentIsRead(t *testing.T) {
 		if function == "Supervisor" {
 			_, err = deployment.ReadSupervisor(lookup)
 		}
-		if err != nil {
-			t.Fatalf("%s: %v", function, err)
-		}
+		require.NoError(t, err, function)
 		same(t, function+": queues", len(s.Queues), 4+20+2)
 		for logical, url := range s.Queues {
-			if !strings.EqualFold(at[url], strings.ReplaceAll(logical, "-", "")) {
-				t.Errorf("%s: %s is at %s, which is %q", function, logical, url, at[url])
-			}
+			require.True(t, strings.EqualFold(at[url], strings.ReplaceAll(logical, "-", "")), function)
 			if !strings.Contains(url, at[url]) {
 				cut++
 			}
@@ -382,9 +374,7 @@ func TestEnvironmentIsRead(t *testing.T) {
 			same(t, agent+": roles", ids, "["+found+"]")
 		}
 	}
-	if cut == 0 {
-		t.Error("no name of a queue was so long that CloudFormation cut it")
-	}
+	require.NotZero(t, cut)
 }
 
 // The limit itself is allowed, as it is counted.

@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssnssubscriptions"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/infra"
 )
@@ -55,9 +56,8 @@ func TestTopicsWithoutSubscriber(t *testing.T) {
 				c.subscribe(other, engine)
 			}
 			got := strings.Join(warnings(stack), " ")
-			if !strings.Contains(got, c.want) || (c.want == "") == strings.Contains(got, "no subscriber") {
-				t.Errorf("warned of %q, want %q", got, c.want)
-			}
+			require.Contains(t, got, c.want)
+			require.NotEqual(t, strings.Contains(got, "no subscriber"), c.want == "")
 		})
 	}
 }

@@ -90,9 +90,7 @@ func userModule(t *testing.T) string {
 		return string(data)
 	}
 	page := goBlock.FindStringSubmatch(text("docs/how-to/aws-app.md"))
-	if page == nil {
-		t.Fatal("docs/how-to/aws-app.md shows no app")
-	}
+	require.NotNil(t, page, "docs/how-to/aws-app.md shows no app")
 	requires := strings.Replace(text("go.mod"), "module github.com/stepkeeper/stepkeeper\n",
 		"module example.com/shop\n", 1)
 	dir := t.TempDir()
@@ -143,9 +141,8 @@ func TestUsersOwnApp(t *testing.T) {
 	}
 	synthesised := func(pkg, stack string, environment ...string) tmpl {
 		out := t.TempDir()
-		if text, err := run(pkg, out, environment...); err != nil {
-			t.Fatalf("%s: %v\n%s", pkg, err, text)
-		}
+		_, err := run(pkg, out, environment...)
+		require.NoError(t, err)
 		data, err := os.ReadFile(filepath.Join(out, stack+".template.json"))
 		var x tmpl
 		if err == nil {
@@ -173,19 +170,14 @@ func TestUsersOwnApp(t *testing.T) {
 		"SubnetIds", 0), "subnet-1")
 
 	text, err := run("./other", t.TempDir(), "WRONG=1")
-	if err == nil {
-		t.Error("an app that is wrong was synthesised")
-	}
+	require.Error(t, err)
 	for _, want := range []string{
 		"stepkeeper Engine cannot be deployed:", "SweepInterval is 45s",
 		"there is no agent inventory", `agent "shipping": Folder ./nowhere holds no agent`,
 	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("%q is not reported in\n%s", want, text)
-		}
+		require.Contains(t, text, want)
 	}
-	if strings.Contains(text, "goroutine ") || strings.Contains(text, "\n    at ") ||
-		strings.Contains(text, "panic:") {
-		t.Errorf("it is reported with a stack trace:\n%s", text)
-	}
+	require.NotContains(t, text, "goroutine ")
+	require.NotContains(t, text, "\n    at ")
+	require.NotContains(t, text, "panic:")
 }

@@ -4,12 +4,11 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
-	"errors"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/demo/audit"
 )
@@ -37,9 +36,7 @@ func newFixture(t *testing.T) *fixture {
 	for _, name := range []string{"inventory", "payment", "shipping", "notification"} {
 		path := filepath.Join(dir, name+".db")
 		db, err := sql.Open("sqlite", path+"?_pragma=synchronous(off)&_pragma=journal_mode(memory)")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		t.Cleanup(func() { _ = db.Close() })
 		w.dbs[name] = db
 		w.exec(name, layout)
@@ -50,9 +47,8 @@ func newFixture(t *testing.T) *fixture {
 
 func (w *fixture) exec(service, statement string, args ...any) {
 	w.t.Helper()
-	if _, err := w.dbs[service].ExecContext(context.Background(), statement, args...); err != nil {
-		w.t.Fatal(err)
-	}
+	_, err := w.dbs[service].ExecContext(context.Background(), statement, args...)
+	require.NoError(w.t, err)
 }
 
 // row appends to a ledger and moves an account along with it.
@@ -144,16 +140,13 @@ func TestCleanSetHolds(t *testing.T) {
 	w := newFixture(t)
 	orders := cleanOrders(w)
 	got, err := audit.Run(t.Context(), w.ledger, orders)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, v := range got.Violations {
 		t.Error(v)
 	}
-	if got.Orders != len(orders) || got.Effects != 23 || got.Reversals != 6 {
-		t.Errorf("looked at %d orders, %d effects, %d reversals; want %d, 23, 6", got.Orders, got.Effects,
-			got.Reversals, len(orders))
-	}
+	require.Equal(t, len(orders), got.Orders)
+	require.Equal(t, 23, got.Effects)
+	require.Equal(t, 6, got.Reversals)
 }
 
 // TestPlanted: each wrong, planted among orders that are right, is found, and named.
@@ -368,16 +361,12 @@ func TestPlanted(t *testing.T) {
 			orders := cleanOrders(w)
 			orders = append(orders, c.plant(w)...)
 			got, err := audit.Run(t.Context(), w.ledger, orders)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			var lines []string
 			for _, v := range got.Violations {
 				lines = append(lines, v.String())
 			}
-			if !slices.Equal(lines, c.want) {
-				t.Errorf("found\n%s\nand not\n%s", strings.Join(lines, "\n"), strings.Join(c.want, "\n"))
-			}
+			require.Equal(t, c.want, lines)
 		})
 	}
 }
@@ -386,18 +375,16 @@ func TestPlanted(t *testing.T) {
 func TestCannotAudit(t *testing.T) {
 	w := newFixture(t)
 	twice := []audit.Order{order("x", audit.Undone), order("x", audit.Processed)}
-	if _, err := audit.Run(t.Context(), w.ledger, twice); err == nil {
-		t.Error("two outcomes of one order were accepted")
-	}
+	_, err := audit.Run(t.Context(), w.ledger, twice)
+	require.Error(t, err)
 	for absent := range w.paths {
-		if _, err := audit.Run(t.Context(), func(service string) string {
+		_, err := audit.Run(t.Context(), func(service string) string {
 			if service == absent {
 				return filepath.Join(t.TempDir(), "absent.db")
 			}
 			return w.ledger(service)
-		}, nil); err == nil {
-			t.Errorf("the ledger of %s is absent, and the audit held", absent)
-		}
+		}, nil)
+		require.Error(t, err, absent)
 	}
 }
 
@@ -424,40 +411,30 @@ func TestLedgerThatCannotBeRead(t *testing.T) {
 			w.exec("payment", c.statements)
 			orders := []audit.Order{order("x", audit.Undone)}
 			if c.damaged {
-				if got, err := audit.Run(t.Context(), w.ledger, orders); err != nil ||
-					len(got.Violations) > 0 {
-					t.Fatalf("before the damage: %v, %v", got.Violations, err)
-				}
-				if err := w.dbs["payment"].Close(); err != nil {
-					t.Fatal(err)
-				}
+				got, err := audit.Run(t.Context(), w.ledger, orders)
+				require.NoError(t, err)
+				require.Empty(t, got.Violations)
+				require.NoError(t, w.dbs["payment"].Close())
 				damage(t, w.paths["payment"])
 			}
-			if got, err := audit.Run(t.Context(), w.ledger, orders); err == nil ||
-				!strings.Contains(err.Error(), w.paths["payment"]) {
-				t.Errorf("audited with %d violations; the error is %v", len(got.Violations), err)
-			}
+			_, err := audit.Run(t.Context(), w.ledger, orders)
+			require.ErrorContains(t, err, w.paths["payment"])
 		})
 	}
 	w := newFixture(t)
 	given, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := audit.Run(given, w.ledger, nil); !errors.Is(err, context.Canceled) {
-		t.Errorf("an audit that was cancelled: %v", err)
-	}
+	_, err := audit.Run(given, w.ledger, nil)
+	require.ErrorIs(t, err, context.Canceled, "an audit that was cancelled")
 }
 
 // damage overwrites a page in the middle of a database.
 func damage(t *testing.T, path string) {
 	t.Helper()
 	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	const page = 4096
 	middle := len(data) / page / 2 * page
 	copy(data[middle:middle+page], bytes.Repeat([]byte{0xff}, page))
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, data, 0o600))
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/demo/load"
 )
 
@@ -49,37 +51,32 @@ func TestRunRunsEachOrderOnceWithinTheConcurrency(t *testing.T) {
 		defer func() { mu.Lock(); running--; mu.Unlock() }()
 		return nil
 	})
-	if err != nil || got.OrdersPerS <= 0 {
-		t.Fatalf("%+v, %v", got, err)
-	}
+	require.NoError(t, err)
+	require.Greater(t, got.OrdersPerS, float64(0))
 	for i := range 100 {
-		if runs[i] != 1 {
-			t.Errorf("order %d ran %d times", i, runs[i])
-		}
+		require.Equal(t, 1, runs[i], "%+v", i)
 	}
-	if highest > 4 {
-		t.Errorf("%d orders ran at once", highest)
-	}
+	require.LessOrEqual(t, highest, 4)
 }
 
 func TestRunEndsWithTheFirstError(t *testing.T) {
 	failed := errors.New("failed")
 	runs := 0
-	if _, err := load.Run(t.Context(), load.Request{Orders: 100, Concurrency: 1}, func(i int) error {
+	_, err := load.Run(t.Context(), load.Request{Orders: 100, Concurrency: 1}, func(i int) error {
 		runs++
 		if i == 3 {
 			return failed
 		}
 		return nil
-	}); !errors.Is(err, failed) || runs != 4 {
-		t.Errorf("%v after %d orders", err, runs)
-	}
+	})
+	require.ErrorIs(t, err, failed)
+	require.Equal(t, 4, runs)
 }
 
 func TestRunStartsOrdersAtTheRateUntilTheContextEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	began := time.Now()
-	if _, err := load.Run(ctx, load.Request{Concurrency: 8, PerSecond: 100}, func(i int) error {
+	_, err := load.Run(ctx, load.Request{Concurrency: 8, PerSecond: 100}, func(i int) error {
 		if early := time.Duration(i)*10*time.Millisecond - time.Since(began); early > 0 {
 			t.Errorf("order %d started %s before its turn", i, early)
 		}
@@ -87,38 +84,27 @@ func TestRunStartsOrdersAtTheRateUntilTheContextEnds(t *testing.T) {
 			cancel()
 		}
 		return nil
-	}); !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
+	})
+	require.ErrorIs(t, err, context.Canceled)
 }
 
 func TestContestantMeasuresInAProcessOfItsOwn(t *testing.T) {
 	t.Setenv("GOGC", "50") // must not reach the contestant
 	c, err := load.Start(t.Context(), []string{asContestant + "=1"}, os.Args[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	got, err := c.Measure(load.Request{Prefix: "good", Orders: 10, Concurrency: 2})
-	if err != nil || got.OrdersPerS <= 0 {
-		t.Errorf("%+v, %v", got, err)
-	}
-	if _, err := c.Measure(load.Request{Prefix: "bad", Orders: 10, Concurrency: 2}); err == nil ||
-		!strings.Contains(err.Error(), "no such order") {
-		t.Errorf("the error of a failed order: %v", err)
-	}
-	if err := c.Close(); err != nil {
-		t.Error(err)
-	}
+	require.NoError(t, err)
+	require.Greater(t, got.OrdersPerS, float64(0))
+	_, err = c.Measure(load.Request{Prefix: "bad", Orders: 10, Concurrency: 2})
+	require.ErrorContains(t, err, "no such order", "the error of a failed order")
+	require.NoError(t, c.Close())
 }
 
 func TestContestantThatEndsIsAnError(t *testing.T) {
 	c, err := load.Start(t.Context(), []string{asContestant + "=1", "GOGC=50"}, os.Args[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.Measure(load.Request{Prefix: "good", Orders: 1, Concurrency: 1}); err == nil {
-		t.Error("a process that has ended gave a result")
-	}
+	require.NoError(t, err)
+	_, err = c.Measure(load.Request{Prefix: "good", Orders: 1, Concurrency: 1})
+	require.Error(t, err)
 }
 
 func TestServeRejectsWhatIsNoRequest(t *testing.T) {
@@ -126,17 +112,15 @@ func TestServeRejectsWhatIsNoRequest(t *testing.T) {
 		"x", `{"prefix":"a","orders":0,"concurrency":1}`,
 		`{"prefix":"a","orders":1,"concurrency":99999999}`,
 	} {
-		if err := load.Serve(strings.NewReader(line+"\n"), os.Stderr,
-			func(string) error { return nil }); err == nil {
-			t.Errorf("%s was measured", line)
-		}
+		require.Error(t, load.Serve(strings.NewReader(line+"\n"), os.Stderr,
+			func(string) error { return nil }), line)
 	}
 }
 
 func TestPercentile(t *testing.T) {
 	all := []float64{4, 1, 3, 2}
-	if m, last, none := load.Median(all), load.Percentile(all, 1), load.Median(nil); m != 3 || last != 4 ||
-		none != 0 {
-		t.Errorf("median %v, largest %v, of none %v", m, last, none)
-	}
+	m, last, none := load.Median(all), load.Percentile(all, 1), load.Median(nil)
+	require.EqualValues(t, 3, m)
+	require.EqualValues(t, 4, last)
+	require.Zero(t, none)
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -85,13 +84,10 @@ func TestRightEngineIsProven(t *testing.T) {
 	o := quick(t, some())
 	r, err := runner.Run(t.Context(), o)
 	t.Logf("%s", o.Out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if sum := r.Processed + r.Undone + r.Refused + r.Repeated + r.Error + r.Unfinished; r.Submitted != 150 ||
-		sum != 150 {
-		t.Errorf("submitted %d, the parts add up to %d; want 150: %+v", r.Submitted, sum, r)
-	}
+	require.NoError(t, err)
+	sum := r.Processed + r.Undone + r.Refused + r.Repeated + r.Error + r.Unfinished
+	require.Equal(t, 150, r.Submitted)
+	require.Equal(t, 150, sum)
 	if r.Processed < 100 || r.Undone < 5 || r.Refused < 2 || r.Repeated != 1 || r.Restarts != 1 ||
 		r.Retries == 0 || r.Unfinished != 0 || r.AuditViolations != 0 {
 		t.Errorf("report %+v", r)
@@ -100,25 +96,21 @@ func TestRightEngineIsProven(t *testing.T) {
 		r.UndoneReasons["insufficient-funds"] == 0 {
 		t.Errorf("no order was undone for its card: %v", r.UndoneReasons)
 	}
-	if len(r.RecoveryMS.Restarts) != 1 || r.RecoveryMS.Restarts[0].AtWork == nil ||
-		r.RecoveryMS.PaymentOutage == nil {
-		t.Errorf("recovery %+v", r.RecoveryMS)
-	}
+	require.Len(t, r.RecoveryMS.Restarts, 1)
+	require.NotNil(t, r.RecoveryMS.Restarts[0].AtWork, "recovery %+v", r.RecoveryMS)
+	require.NotNil(t, r.RecoveryMS.PaymentOutage, "recovery %+v", r.RecoveryMS)
 	var written map[string]any
 	text, err := os.ReadFile(o.Report)
 	if err == nil {
 		err = json.Unmarshal(text, &written)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, name := range []string{
 		"submitted", "processed", "undone", "refused", "error", "unfinished",
 		"auditViolations", "restarts", "seconds",
 	} {
-		if _, ok := written[name].(float64); !ok {
-			t.Errorf("the report has no number %q: %s", name, text)
-		}
+		_, ok := written[name].(float64)
+		require.True(t, ok, "the report has no number %q: %s", name, text)
 	}
 }
 
@@ -130,10 +122,10 @@ func TestLyingServiceIsFound(t *testing.T) {
 	lies.Lie = 0.3
 	o.Rates[services.Payment] = lies
 	r, err := runner.Run(t.Context(), o)
-	require.ErrorIs(t, err, runner.ErrNotProven, o.Out)
+	require.ErrorIs(t, err, runner.ErrNotProven, "%+v", o.Out)
 	require.Positive(t, r.AuditViolations)
 	for _, v := range r.Violations {
-		require.Equal(t, services.Payment, v.Service, v)
+		require.Equal(t, services.Payment, v.Service, "%+v", v)
 	}
 }
 
@@ -146,7 +138,7 @@ func TestOrdersUnderWayAreNoViolations(t *testing.T) {
 	o.Kills = -1
 	r, err := runner.Run(t.Context(), o)
 	require.ErrorIs(t, err, runner.ErrNotProven)
-	require.Zero(t, r.AuditViolations, r.Violations)
+	require.Zero(t, r.AuditViolations, "%+v", r.Violations)
 	require.Positive(t, r.Unfinished)
 	require.Contains(t, fmt.Sprint(o.Out), "is no violation")
 }
@@ -177,14 +169,11 @@ func TestFilesOfAnyForm(t *testing.T) {
 			o := quick(t, c.orders)
 			o.Terminal = c.submitted == 1 // one of them draws the bar
 			r, err := runner.Run(t.Context(), o)
-			if err != nil {
-				t.Fatalf("%v\n%s", err, o.Out)
-			}
-			if r.Submitted != c.submitted || r.Processed+r.Undone != c.accepted || r.Refused != c.refused ||
-				r.Restarts != 1 {
-				t.Errorf("report %+v, want %d submitted, %d ended, %d refused, 1 restart", r, c.submitted,
-					c.accepted, c.refused)
-			}
+			require.NoError(t, err)
+			require.Equal(t, c.submitted, r.Submitted)
+			require.Equal(t, c.accepted, r.Processed+r.Undone, "%+v", c.submitted)
+			require.Equal(t, c.refused, r.Refused, "%+v", c.submitted)
+			require.Equal(t, 1, r.Restarts, "%+v", c.submitted)
 		})
 	}
 }
@@ -208,10 +197,9 @@ func TestCannotRun(t *testing.T) {
 			o := o
 			o.Dir = t.TempDir()
 			c.change(&o)
-			if _, err := runner.Run(t.Context(), o); !errors.Is(err, c.want) ||
-				!strings.Contains(err.Error(), c.text) {
-				t.Errorf("error %v, want %v that reports %q", err, c.want, c.text)
-			}
+			_, err := runner.Run(t.Context(), o)
+			require.ErrorIs(t, err, c.want, c.text)
+			require.ErrorContains(t, err, c.text)
 		})
 	}
 }

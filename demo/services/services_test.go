@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -12,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/demo/services"
 )
@@ -36,9 +37,7 @@ func start(t *testing.T, seed uint64, rates map[string]services.Rates) *services
 	t.Helper()
 	f, err := services.Start(context.Background(),
 		services.Options{Dir: t.TempDir(), Seed: seed, Rates: rates})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
 		if err := f.Close(); err != nil {
 			t.Error(err)
@@ -52,9 +51,7 @@ func post(t *testing.T, f *services.Fleet, operation, key, body string) (int, st
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost,
 		f.URL(homes[operation])+"/"+operation, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	req.GetBody = nil // or the transport itself would repeat a call whose connection was cut
 	if key != "" {
 		req.Header.Set("Idempotency-Key", key)
@@ -66,9 +63,7 @@ func check(t *testing.T, f *services.Fleet, operation, key string) (int, string)
 	t.Helper()
 	address := f.URL(homes[operation]) + "/" + operation + "?key=" + url.QueryEscape(key)
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return send(t, req)
 }
 
@@ -78,16 +73,12 @@ func send(t *testing.T, req *http.Request) (int, string) {
 	res, err := client.Do(req)
 	if err != nil {
 		var broken *url.Error
-		if !errors.As(err, &broken) {
-			t.Fatal(err)
-		}
+		require.ErrorAs(t, err, &broken)
 		return 0, ""
 	}
 	defer func() { _ = res.Body.Close() }()
 	body, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return res.StatusCode, string(body)
 }
 
@@ -95,17 +86,13 @@ func send(t *testing.T, req *http.Request) (int, string) {
 func ledger(t *testing.T, f *services.Fleet, service, key string) string {
 	t.Helper()
 	db, err := sql.Open("sqlite", f.Ledger(service))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer func() { _ = db.Close() }()
 	var kinds sql.NullString
 	err = db.QueryRowContext(t.Context(),
 		`SELECT group_concat(kind, ' ') FROM (SELECT kind FROM ledger WHERE key = ? ORDER BY seq)`,
 		key).Scan(&kinds)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return kinds.String
 }
 
@@ -152,9 +139,7 @@ func TestGrades(t *testing.T) {
 				} else {
 					status, body = post(t, f, operation, key, inputs[operation])
 				}
-				if fmt.Sprint(status) != want {
-					t.Fatalf("%s answered %d, want %s: %s", call, status, want, body)
-				}
+				require.Equal(t, want, fmt.Sprint(status))
 				if first, seen := outputs[operation]; status == 200 && seen && first != body {
 					t.Errorf("%s answered %s, before that %s", call, body, first)
 				}
@@ -162,9 +147,7 @@ func TestGrades(t *testing.T) {
 					outputs[operation] = body
 				}
 			}
-			if got := ledger(t, f, service, key); got != c.ledger {
-				t.Errorf("ledger holds %q, want %q", got, c.ledger)
-			}
+			require.Equal(t, c.ledger, ledger(t, f, service, key))
 		})
 	}
 }
@@ -199,19 +182,13 @@ func TestRefusalsLeaveNoTrace(t *testing.T) {
 			var answer struct {
 				Error struct{ Code string }
 			}
-			if err := json.Unmarshal([]byte(body), &answer); err != nil {
-				t.Fatal(err)
-			}
-			if status != 422 || answer.Error.Code != c.code {
-				t.Errorf("answered %d %s, want 422 %s", status, answer.Error.Code, c.code)
-			}
-			if got := ledger(t, f, homes[c.operation], key); got != "" {
-				t.Errorf("ledger holds %q after a refusal", got)
-			}
+			require.NoError(t, json.Unmarshal([]byte(body), &answer))
+			require.Equal(t, 422, status, c.code)
+			require.Equal(t, c.code, answer.Error.Code)
+			require.Empty(t, ledger(t, f, homes[c.operation], key))
 			// A refusal without effect is not remembered.
-			if status, body := post(t, f, c.operation, key, inputs[c.operation]); status != 200 {
-				t.Errorf("the corrected call answered %d: %s", status, body)
-			}
+			status, _ = post(t, f, c.operation, key, inputs[c.operation])
+			require.Equal(t, 200, status)
 		})
 	}
 }
@@ -230,9 +207,8 @@ func TestStockIsCounted(t *testing.T) {
 		{"reserve", "b/0/s", 200},
 		{"reserve", "c/0/s", 422},
 	} {
-		if status, body := post(t, f, step.operation, step.key, all); status != step.want {
-			t.Fatalf("%s %s answered %d, want %d: %s", step.operation, step.key, status, step.want, body)
-		}
+		status, _ := post(t, f, step.operation, step.key, all)
+		require.Equal(t, step.want, status, step.operation)
 	}
 }
 
@@ -248,19 +224,15 @@ func TestBadCalls(t *testing.T) {
 		{"not JSON", "charge", key, "{", 422},
 	}
 	for _, c := range cases {
-		if status, body := post(t, f, c.operation, c.key, c.body); status != c.want {
-			t.Errorf("%s: answered %d, want %d: %s", c.name, status, c.want, body)
-		}
+		status, _ := post(t, f, c.operation, c.key, c.body)
+		require.Equal(t, c.want, status, c.name)
 	}
 	for _, path := range []string{"/", "/reserve", "/charge/x"} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, f.URL(services.Payment)+path,
 			strings.NewReader("{}"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if status, _ := send(t, req); status != 404 {
-			t.Errorf("POST %s answered %d, want 404", path, status)
-		}
+		require.NoError(t, err)
+		status, _ := send(t, req)
+		require.Equal(t, 404, status, path)
 	}
 }
 
@@ -299,9 +271,7 @@ func TestFaults(t *testing.T) {
 					t.Errorf("%s answered %d, want one of %s: %s", operation, status, c.statuses, body)
 				}
 				got := ledger(t, f, homes[operation], key)
-				if !strings.Contains("|"+c.ledger+"|", "|"+got+"|") {
-					t.Errorf("%s: ledger holds %q, want one of %q", operation, got, c.ledger)
-				}
+				require.Contains(t, "|"+c.ledger+"|", "|"+got+"|", operation)
 			}
 		})
 	}
@@ -320,22 +290,19 @@ func TestOutage(t *testing.T) {
 			t.Errorf("check answered %d during the outage", status)
 		}
 	}
-	if status, _ := post(t, f, "reserve", key, inputs["reserve"]); status != 200 {
-		t.Errorf("reserve answered %d while payment was down", status)
-	}
+	status, _ := post(t, f, "reserve", key, inputs["reserve"])
+	require.Equal(t, 200, status)
 	f.EndOutage(services.Payment)
-	if _, ok := f.Recovery(services.Payment); ok {
-		t.Error("recovered before any call")
-	}
-	if status, _ := post(t, f, "charge", key, inputs["charge"]); status != 200 {
-		t.Errorf("charge answered %d after the outage", status)
-	}
-	if d, ok := f.Recovery(services.Payment); !ok || d <= 0 {
-		t.Errorf("recovery %v %v, want a positive time", d, ok)
-	}
-	if got := f.Counts(services.Payment); got.Outage != 16 || got.Calls != 9 {
-		t.Errorf("counts %+v, want 16 during the outage and 9 calls", got)
-	}
+	_, ok := f.Recovery(services.Payment)
+	require.False(t, ok, "recovered before any call")
+	status, _ = post(t, f, "charge", key, inputs["charge"])
+	require.Equal(t, 200, status)
+	d, ok := f.Recovery(services.Payment)
+	require.True(t, ok, "recovery %v %v, want a positive time", d, ok)
+	require.Greater(t, d, time.Duration(0))
+	got := f.Counts(services.Payment)
+	require.Equal(t, 16, got.Outage)
+	require.Equal(t, 9, got.Calls)
 }
 
 // TestLedgerIsAppendOnly: the rows of a ledger cannot be changed or deleted.
@@ -343,13 +310,10 @@ func TestLedgerIsAppendOnly(t *testing.T) {
 	f := start(t, 1, nil)
 	post(t, f, "charge", key, inputs["charge"])
 	db, err := sql.Open("sqlite", f.Ledger(services.Payment))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer func() { _ = db.Close() }()
 	for _, statement := range []string{"DELETE FROM ledger", "UPDATE ledger SET amount = 1"} {
-		if _, err := db.ExecContext(t.Context(), statement); err == nil {
-			t.Errorf("%s was accepted", statement)
-		}
+		_, err := db.ExecContext(t.Context(), statement)
+		require.Error(t, err, statement)
 	}
 }

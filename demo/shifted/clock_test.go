@@ -3,9 +3,10 @@ package shifted_test
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/demo/shifted"
 )
@@ -13,22 +14,14 @@ import (
 func TestClockFollowsItsFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "offset")
 	for _, off := range []time.Duration{0, time.Hour, -2 * time.Hour} {
-		if err := shifted.Set(path, off); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, shifted.Set(path, off))
 		c, err := shifted.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, next := range []time.Duration{off, off + time.Hour, off - time.Hour} {
-			if err := shifted.Set(path, next); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, shifted.Set(path, next))
 			end := time.Now().Add(20 * time.Second)
 			for (time.Until(c.Now()) - next).Abs() > time.Minute {
-				if time.Now().After(end) {
-					t.Fatalf("the clock shows %s, it is to be off by %s", c.Now(), next)
-				}
+				require.False(t, time.Now().After(end), "the clock shows %s, it is to be off by %s", c.Now(), next)
 				time.Sleep(time.Millisecond)
 			}
 		}
@@ -37,13 +30,9 @@ func TestClockFollowsItsFile(t *testing.T) {
 
 func TestFileThatSaysNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "offset")
-	if _, err := shifted.Open(path); err == nil {
-		t.Error("a file that is not there was taken")
-	}
-	if err := os.WriteFile(path, []byte("soon"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := shifted.Open(path); err == nil || !strings.Contains(err.Error(), "1h") {
-		t.Errorf("error %v, want one that shows what to write", err)
-	}
+	_, err := shifted.Open(path)
+	require.Error(t, err)
+	require.NoError(t, os.WriteFile(path, []byte("soon"), 0o600))
+	_, err = shifted.Open(path)
+	require.ErrorContains(t, err, "1h")
 }

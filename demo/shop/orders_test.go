@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/demo/shop"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
@@ -44,32 +46,23 @@ func read() reading {
 }
 
 func TestFile(t *testing.T) {
-	if n := len(lines()); n != 1000 {
-		t.Errorf("the file has %d lines, want 1000", n)
-	}
-	if size := len(shop.Orders()); size > 700<<10 {
-		t.Errorf("the file has %d bytes, want at most 700 KiB", size)
-	}
+	require.Len(t, lines(), 1000)
+	require.LessOrEqual(t, len(shop.Orders()), 700<<10)
 	r := read()
 	orders := r.orders
 	again := r.again
 	other := r.other
-	if len(orders) != 980 || again != 2 || other != 2 {
-		t.Errorf("%d orders, %d again, %d with other content; want 980 (one of an unknown workflow), 2, 2",
-			len(orders), again, other)
-	}
+	require.Len(t, orders, 980)
+	require.Equal(t, 2, again)
+	require.Equal(t, 2, other)
 	for _, want := range []string{
 		"missing-field orderId", "invalid-field orderId", "invalid-field workflow", "invalid-field schema",
 		"invalid-field priority", "invalid-field deadline", "invalid-field replyTo", "missing-field order",
 		"unknown-field oder", "not-json ",
 	} {
-		if r.refused[want] == 0 {
-			t.Errorf("no line is refused as %q; there are %v", want, r.refused)
-		}
+		require.NotZero(t, r.refused[want], want)
 	}
-	if r.refused["not-json "] != 3 {
-		t.Errorf("%d lines are no JSON (cut off, wrong UTF-8, too deep), want 3", r.refused["not-json "])
-	}
+	require.Equal(t, 3, r.refused["not-json "])
 }
 
 // TestVariety: the file shows a shop of this world, and every reason to undo.
@@ -90,9 +83,7 @@ func TestVariety(t *testing.T) {
 			Payment struct{ Card string }
 			ShipTo  *struct{ Country string }
 		}
-		if err := json.Unmarshal(s.Order, &o); err != nil {
-			t.Fatalf("order %s: %v", id, err)
-		}
+		require.NoError(t, json.Unmarshal(s.Order, &o), id)
 		countries[o.Customer.Country] = true
 		currencies[o.Currency] = true
 		count := func(n *int, yes bool) {
@@ -105,9 +96,8 @@ func TestVariety(t *testing.T) {
 			physical = physical || i.Physical
 			count(&got.soldOut, strings.HasPrefix(i.SKU, "SOLDOUT-"))
 			count(&got.limited, strings.HasPrefix(i.SKU, "LTD-"))
-			if i.Quantity < 1 || i.UnitPrice < 1 {
-				t.Errorf("order %s has an item of %d pieces at %d", id, i.Quantity, i.UnitPrice)
-			}
+			require.GreaterOrEqual(t, i.Quantity, int64(1), id)
+			require.GreaterOrEqual(t, i.UnitPrice, int64(1), id)
 		}
 		if physical && o.ShipTo == nil {
 			t.Errorf("order %s has goods and no address", id)
@@ -121,9 +111,8 @@ func TestVariety(t *testing.T) {
 		count(&got.unserved, o.ShipTo != nil && o.ShipTo.Country == "AQ")
 		count(&got.foreign, strings.IndexFunc(o.Customer.Name, func(r rune) bool { return r > 127 }) >= 0)
 	}
-	if len(countries) < 15 || len(currencies) < 12 {
-		t.Errorf("%d countries, %d currencies; want at least 15 and 12", len(countries), len(currencies))
-	}
+	require.GreaterOrEqual(t, len(countries), 15)
+	require.GreaterOrEqual(t, len(currencies), 12)
 	for name, n := range map[string]int{
 		"several items": got.several / 30, "digital only": got.digital / 10, "high priority": got.high / 3,
 		"bad card": got.badCard / 2,

@@ -32,20 +32,14 @@ func TestBuildsAreReproducible(t *testing.T) {
 		f, err := elf.Open(out)
 		require.NoError(t, err)
 		defer f.Close()
-		if f.Machine != elf.EM_AARCH64 {
-			t.Errorf("built for %s", f.Machine)
-		}
-		if len(data) > 14_600_000 {
-			t.Errorf("the binary of %s has %d bytes, the limit is 14.6 MB", folder, len(data))
-		}
+		require.Equal(t, elf.EM_AARCH64, f.Machine)
+		require.LessOrEqual(t, len(data), 14_600_000)
 		return fmt.Sprintf("%x", sha256.Sum256(data))
 	}
 	const function = "functions/scheduler/bootstrap"
 	first := sum(filepath.Join(root, function))
 	second := sum(filepath.Join(elsewhere, function))
-	if first != second {
-		t.Errorf("built in two folders, the Scheduler has the hashes %s and %s", first, second)
-	}
+	require.Equal(t, second, first)
 }
 
 // copySources copies what the functions are built from.
@@ -53,9 +47,8 @@ func copySources(t *testing.T, from, to string) {
 	t.Helper()
 	for _, name := range []string{"go.mod", "go.sum", "functions", "shared"} {
 		require.NoError(t, os.MkdirAll(to, 0o755))
-		if out, err := exec.Command("cp", "-r", filepath.Join(from, name), to).CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
+		_, err := exec.Command("cp", "-r", filepath.Join(from, name), to).CombinedOutput()
+		require.NoError(t, err)
 	}
 }
 
@@ -66,9 +59,7 @@ func TestFunctionsCarryNoBallast(t *testing.T) {
 		cmd.Env = append(os.Environ(), "GOOS=linux", "GOARCH=arm64", "GOFLAGS=-tags=lambda.norpc")
 		out, err := cmd.Output()
 		require.NoError(t, err)
-		if n := strings.Count(string(out), "\n"); n < 100 {
-			t.Fatalf("%s: only %d packages were looked at", function, n)
-		}
+		require.GreaterOrEqual(t, strings.Count(string(out), "\n"), 100, function)
 		for dep := range strings.Lines(string(out)) {
 			if function != "agent" && strings.Contains(dep, "jsonschema") {
 				continue // the value of an event is held to its schema where the task is decided
@@ -78,9 +69,7 @@ func TestFunctionsCarryNoBallast(t *testing.T) {
 				"aws-sdk-go-v2/credentials",
 				"modernc.org", "huma", "spf13", "aws-cdk-go", "shared/workflow/source",
 			} {
-				if strings.Contains(dep, ballast) {
-					t.Errorf("the %s function carries %s", function, strings.TrimSpace(dep))
-				}
+				require.NotContains(t, dep, ballast, function)
 			}
 		}
 	}

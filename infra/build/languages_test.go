@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -22,9 +21,7 @@ func TestLanguageOf(t *testing.T) {
 		for _, file := range files {
 			placeFile(t, folder, file, "")
 		}
-		if got := build.LanguageOf(folder); got != want {
-			t.Errorf("%v: %q, want %q", files, got, want)
-		}
+		require.Equal(t, want, build.LanguageOf(folder), "%+v", files)
 	}
 	if got := build.LanguageOf(""); got != "" { // not this package
 		t.Errorf("no folder: %q", got)
@@ -87,21 +84,18 @@ func TestBundles(t *testing.T) {
 				"AWS_DEFAULT_REGION=eu-central-1", "STEPKEEPER_AGENT=coats",
 				"STEPKEEPER_QUEUES="+string(queues), "PYTHONDONTWRITEBYTECODE=1")
 			text, err := cmd.CombinedOutput()
-			if err != nil || !strings.Contains(string(text), "batchItemFailures") {
-				t.Errorf("the handler: %v\n%s", err, text)
-			}
+			require.NoError(t, err)
+			require.Contains(t, string(text), "batchItemFailures")
 			for _, left := range []string{
 				"test_agent.py", ".venv", "bin", "node_modules",
 				"*/direct_url.json",
 			} {
-				if found, _ := filepath.Glob(filepath.Join(out, left)); len(found) > 0 {
-					t.Errorf("the bundle has %v", found)
-				}
+				found, _ := filepath.Glob(filepath.Join(out, left))
+				require.Empty(t, found)
 			}
 			if language == build.Python {
-				if _, err := os.Stat(filepath.Join(out, "coats", "desk.py")); err != nil {
-					t.Error(err)
-				}
+				_, err := os.Stat(filepath.Join(out, "coats", "desk.py"))
+				require.NoError(t, err)
 			}
 		})
 	}
@@ -112,7 +106,5 @@ func TestBundlesThatFail(t *testing.T) {
 	placeFile(t, folder, "agent.py", "")
 	placeFile(t, folder, "requirements.txt", "./nowhere\n")
 	err := build.Bundle(folder, t.TempDir(), true)
-	if err == nil || !strings.Contains(err.Error(), "nowhere") {
-		t.Errorf("a requirement that is not there: %v", err)
-	}
+	require.ErrorContains(t, err, "nowhere", "a requirement that is not there")
 }

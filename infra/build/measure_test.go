@@ -75,10 +75,10 @@ func TestFunctionsKeepTheirLimits(t *testing.T) {
 			milli(median(func(r timing) time.Duration {
 				return r.first
 			})), milli(median(func(r timing) time.Duration { return r.warm })), mega(peak))
-		if binary > maxBinary || packed > maxZip || start > maxStart || peak > maxPeak {
-			t.Errorf("%s passes a limit: binary %.1f MB, zip %.1f MB, start %v, peak %.1f MB", f.name,
-				mega(maxBinary), mega(maxZip), maxStart, mega(maxPeak))
-		}
+		require.LessOrEqual(t, binary, int64(maxBinary), f.name)
+		require.LessOrEqual(t, packed, int64(maxZip), f.name)
+		require.LessOrEqual(t, start, maxStart, f.name)
+		require.LessOrEqual(t, peak, int64(maxPeak), f.name)
 	}
 	t.Logf(
 		"sizes of arm64 as deployed; starts and memory of %s on this machine, median of %d starts, peak "+
@@ -206,12 +206,7 @@ func forThisMachine(t *testing.T, dir string, f measured) (program string) {
 		require.NoError(t, os.WriteFile(file, text, 0o600))
 	}
 	program = filepath.Join(folder, "bootstrap")
-	if err := build.Go(build.Binary{
-		Package: f.pkg, X86: runtime.GOARCH == "amd64",
-		Out: program,
-	}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, build.Go(build.Binary{Package: f.pkg, X86: runtime.GOARCH == "amd64", Out: program}))
 	return program
 }
 
@@ -242,10 +237,9 @@ func started(t *testing.T, aws *awsstub.Stub, program string, f measured) (r tim
 			BatchItemFailures []any
 			ErrorMessage      string
 		}
-		if err := json.Unmarshal(answer, &said); err != nil || len(said.BatchItemFailures) > 0 ||
-			said.ErrorMessage != "" {
-			t.Fatalf("%s, batch %d: %s", f.name, n, answer)
-		}
+		require.NoError(t, json.Unmarshal(answer, &said), "%+v", n)
+		require.Empty(t, said.BatchItemFailures, "%+v", n)
+		require.Empty(t, said.ErrorMessage, "%+v", n)
 	}
 	r.peak = function.Memory()
 	return r

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -22,9 +21,8 @@ func release(t *testing.T, name, program string) string {
 	w := zip.NewWriter(&data)
 	f, err := w.Create("bootstrap")
 	require.NoError(t, err)
-	if _, err := f.Write([]byte(program)); err != nil {
-		t.Fatal(err)
-	}
+	_, err = f.Write([]byte(program))
+	require.NoError(t, err)
 	require.NoError(t, w.Close())
 	dir := t.TempDir()
 	sums := fmt.Sprintf("%x  other.zip\n%x  %s\n", sha256.Sum256(nil), sha256.Sum256(data.Bytes()), name)
@@ -43,10 +41,11 @@ func TestPrebuilt(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "bootstrap")
 	require.NoError(t, build.Prebuilt(dir)(build.Binary{Package: build.Scheduler, X86: true, Out: out}))
 	data, err := os.ReadFile(out)
-	if info, statErr := os.Stat(out); err != nil || statErr != nil || string(data) != "the program" ||
-		info.Mode().Perm()&0o111 == 0 {
-		t.Errorf("%q %v %v", data, err, info)
-	}
+	info, statErr := os.Stat(out)
+	require.NoError(t, err)
+	require.NoError(t, statErr)
+	require.Equal(t, "the program", string(data))
+	require.NotZero(t, info.Mode().Perm()&0o111)
 }
 
 // A function of another release, a changed file and a missing one are refused with the file's name.
@@ -61,8 +60,7 @@ func TestPrebuiltIsOneRelease(t *testing.T) {
 	} {
 		out := filepath.Join(t.TempDir(), "bootstrap")
 		err := build.Prebuilt(dir)(build.Binary{Package: build.HTTPAgent, Out: out})
-		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), name) {
-			t.Errorf("%v, want %q", err, want)
-		}
+		require.ErrorContains(t, err, want)
+		require.ErrorContains(t, err, name, want)
 	}
 }

@@ -48,17 +48,15 @@ func TestMiniStack(t *testing.T) {
 		},
 	} {
 		got, err := rewritten(emulate.MiniStack, []byte(c.in))
-		if err != nil || string(got) != c.want {
-			t.Errorf("%s:\n got %s %v\nwant %s", c.name, got, err, c.want)
-		}
+		require.NoError(t, err, c.name)
+		require.Equal(t, c.want, string(got), c.name)
 	}
 	shop, err := os.ReadFile("../testdata/shop.template.json")
 	require.NoError(t, err)
 	got, err := rewritten(emulate.MiniStack, shop)
-	if err != nil || bytes.Contains(got, []byte("ArnNotEquals")) ||
-		bytes.Count(got, []byte("assumed-role")) != 4+4+5+2 {
-		t.Errorf("%v; %d sessions", err, bytes.Count(got, []byte("assumed-role")))
-	}
+	require.NoError(t, err)
+	require.False(t, bytes.Contains(got, []byte("ArnNotEquals")))
+	require.Equal(t, 4+4+5+2, bytes.Count(got, []byte("assumed-role")))
 }
 
 // P32: a mapping polls one batch at a time, so that this is what a queue's reader takes.
@@ -66,7 +64,6 @@ func TestLocalStack(t *testing.T) {
 	in := `{"Resources":{"F":{"Properties":{"Environment":{"Variables":{"A":"b","STEPKEEPER_CAPACITY":"{\"payment\":50,\"scheduler\":100}"}}}},"Q":{"Type":"AWS::SQS::Queue"}}}`
 	want := `{"Resources":{"F":{"Properties":{"Environment":{"Variables":{"A":"b","STEPKEEPER_CAPACITY":"{\"payment\":5,\"scheduler\":5}"}}}},"Q":{"Type":"AWS::SQS::Queue"}}}`
 	got, err := rewritten(emulate.LocalStack, []byte(in))
-	if err != nil || string(got) != want {
-		t.Errorf("got %s %v\nwant %s", got, err, want)
-	}
+	require.NoError(t, err)
+	require.Equal(t, want, string(got))
 }

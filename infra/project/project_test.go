@@ -66,9 +66,7 @@ func TestAgents(t *testing.T) {
 		},
 		"x/agents.yaml": {"agents.yaml": https, "x/agents.yaml": "agents: ["},
 	} {
-		if _, err := project.Agents(folder(t, files), "dev"); err == nil ||
-			!strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %q", err, want)
-		}
+		_, err := project.Agents(folder(t, files), "dev")
+		require.ErrorContains(t, err, want)
 	}
 }

@@ -3,7 +3,6 @@ package awsclient
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -86,14 +85,11 @@ func TestTheSDKCallsOnce(t *testing.T) {
 	client := sqs.NewFromConfig(load(t, Options{Endpoint: "http://" + h.listener.Addr().String()}))
 	body := strings.Repeat("x", 60<<10)
 	for range 200 {
-		if _, err := client.GetQueueUrl(context.Background(),
-			&sqs.GetQueueUrlInput{QueueName: &body}); err != nil {
-			t.Fatal(err)
-		}
+		_, err := client.GetQueueUrl(context.Background(),
+			&sqs.GetQueueUrlInput{QueueName: &body})
+		require.NoError(t, err)
 	}
-	if n := h.requests.Load(); n != 200 {
-		t.Errorf("%d requests for 200 calls, on %d connections", n, h.conns.Load())
-	}
+	require.EqualValues(t, 200, h.requests.Load())
 }
 
 func TestAttemptsAndTimeOfACall(t *testing.T) {
@@ -114,16 +110,15 @@ func TestAttemptsAndTimeOfACall(t *testing.T) {
 	defer close(release)
 	client := sqs.NewFromConfig(load(t, Options{Endpoint: srv.URL, MaxAttempts: 2}))
 	name := "q"
-	if _, err := client.GetQueueUrl(context.Background(),
-		&sqs.GetQueueUrlInput{QueueName: &name}); err == nil || calls.Load() != 2 {
-		t.Errorf("%d attempts, %v", calls.Load(), err)
-	}
+	_, err := client.GetQueueUrl(context.Background(),
+		&sqs.GetQueueUrlInput{QueueName: &name})
+	require.Error(t, err)
+	require.EqualValues(t, 2, calls.Load())
 	ctx := wire.WithCallTimeout(context.Background(), 50*time.Millisecond)
 	start := time.Now()
-	if _, err := client.ListQueues(ctx, &sqs.ListQueuesInput{}); err == nil ||
-		time.Since(start) > 5*time.Second {
-		t.Errorf("%v after %s", err, time.Since(start))
-	}
+	_, err = client.ListQueues(ctx, &sqs.ListQueuesInput{})
+	require.Error(t, err)
+	require.LessOrEqual(t, time.Since(start), 5*time.Second)
 }
 
 // A call ends with the context that it was given, however long calls may take; a limit of one call's own
@@ -155,9 +150,7 @@ func TestACancelledCallEnds(t *testing.T) {
 		cancel()
 		select {
 		case err := <-ended:
-			if !errors.Is(err, context.Canceled) {
-				t.Errorf("%s: %v", name, err)
-			}
+			require.ErrorIs(t, err, context.Canceled, name)
 		case <-time.After(5 * time.Second):
 			t.Fatalf("%s: the call goes on without its caller", name)
 		}
@@ -171,33 +164,28 @@ func TestLocalDefaults(t *testing.T) {
 		"http://LocalHost", "http://[::1]:7070", "http://[::ffff:127.0.0.1]",
 	} {
 		c := load(t, Options{Endpoint: endpoint})
-		if got, err := c.Credentials.Retrieve(context.Background()); err != nil ||
-			got.AccessKeyID != "local" || c.Region != "us-east-1" {
-			t.Errorf("%s: %+v, %v, region %q", endpoint, got.AccessKeyID, err, c.Region)
-		}
+		got, err := c.Credentials.Retrieve(context.Background())
+		require.NoError(t, err, endpoint)
+		require.Equal(t, "local", got.AccessKeyID, endpoint)
+		require.Equal(t, "us-east-1", c.Region, endpoint)
 	}
 	for _, endpoint := range []string{
 		"", "https://sqs.example", "http://10.0.0.1",
 		"http://127.0.0.1.example", "http://localhost.evil.example",
 	} {
-		if c, err := Load(context.Background(), Options{Endpoint: endpoint}); err == nil {
-			t.Errorf("endpoint %q: region %q was invented", endpoint, c.Region)
-		}
+		_, err := Load(context.Background(), Options{Endpoint: endpoint})
+		require.Error(t, err, endpoint)
 	}
 	for _, endpoint := range []string{
 		"127.0.0.1:7070", "ftp://127.0.0.1", "http://", "http:127.0.0.1",
 		"http://[::1",
 	} {
-		if _, err := Load(context.Background(), Options{Endpoint: endpoint}); err == nil ||
-			!strings.Contains(err.Error(), "http://") {
-			t.Errorf("endpoint %q: %v", endpoint, err)
-		}
+		_, err := Load(context.Background(), Options{Endpoint: endpoint})
+		require.ErrorContains(t, err, "http://", endpoint)
 	}
 	t.Setenv("AWS_PROFILE", "nosuchprofile")
-	if _, err := Load(context.Background(), Options{Region: "eu-central-1"}); err == nil ||
-		!strings.Contains(err.Error(), "nosuchprofile") {
-		t.Errorf("a profile that is not there: %v", err)
-	}
+	_, err := Load(context.Background(), Options{Region: "eu-central-1"})
+	require.ErrorContains(t, err, "nosuchprofile", "a profile that is not there")
 }
 
 // Nothing is invented for this machine if the user has set credentials.
@@ -206,22 +194,21 @@ func TestLocalKeepsWhatIsSet(t *testing.T) {
 	_ = load(t, Options{Endpoint: local}) // clears the environment
 	for name, want := range map[string]string{"AWS_REGION": "eu-west-1", "AWS_DEFAULT_REGION": "eu-west-2"} {
 		t.Setenv(name, want)
-		if c, err := Load(context.Background(), Options{Endpoint: local}); err != nil || c.Region != want {
-			t.Errorf("%s: region %q, %v", name, c.Region, err)
-		}
-		if c, err := Load(context.Background(), Options{Endpoint: local, Region: "eu-west-3"}); err != nil ||
-			c.Region != "eu-west-3" {
-			t.Errorf("a region of the options beside %s: region %q, %v", name, c.Region, err)
-		}
+		c, err := Load(context.Background(), Options{Endpoint: local})
+		require.NoError(t, err, name)
+		require.Equal(t, want, c.Region, name)
+		c, err = Load(context.Background(), Options{Endpoint: local, Region: "eu-west-3"})
+		require.NoError(t, err, name)
+		require.Equal(t, "eu-west-3", c.Region, name)
 		t.Setenv(name, "")
 	}
 	t.Setenv("AWS_ACCESS_KEY_ID", "mine")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
 	c, err := Load(context.Background(), Options{Endpoint: local})
 	require.NoError(t, err)
-	if got, err := c.Credentials.Retrieve(context.Background()); err != nil || got.AccessKeyID != "mine" {
-		t.Errorf("credentials %q, %v", got.AccessKeyID, err)
-	}
+	got, err := c.Credentials.Retrieve(context.Background())
+	require.NoError(t, err)
+	require.Equal(t, "mine", got.AccessKeyID)
 }
 
 // Rule 13: attempts and connections are stated, because the SDK's defaults change.
@@ -235,11 +222,10 @@ func TestDefaultsAreStated(t *testing.T) {
 		}
 		return next
 	}})
-	if c.RetryMode != aws.RetryModeStandard || c.RetryMaxAttempts != 4 || wrapped != 1 ||
-		c.BaseEndpoint != nil {
-		t.Errorf("retries %q, %d attempts, wrapped %d times, endpoint %v", c.RetryMode, c.RetryMaxAttempts,
-			wrapped, c.BaseEndpoint)
-	}
+	require.Equal(t, aws.RetryModeStandard, c.RetryMode)
+	require.Equal(t, 4, c.RetryMaxAttempts)
+	require.Equal(t, 1, wrapped)
+	require.Nil(t, c.BaseEndpoint)
 }
 
 func TestEndpointOfTheEnvironment(t *testing.T) {
@@ -248,8 +234,6 @@ func TestEndpointOfTheEnvironment(t *testing.T) {
 	}
 	for i, name := range []string{"AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_SQS", "STEPKEEPER_ENDPOINT"} {
 		t.Setenv(name, fmt.Sprint("http://", i))
-		if got := Endpoint("sqs"); got != fmt.Sprint("http://", i) {
-			t.Errorf("%s does not go before the others: %s", name, got)
-		}
+		require.Equal(t, fmt.Sprint("http://", i), Endpoint("sqs"), name)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -65,9 +64,7 @@ func TestGood(t *testing.T) {
 		`{Name:payment Stack:Shop/Engine Queues:map[control:https://sqs/1/S-control intake:https://sqs/1/S-intake quarantine:https://sqs/1/S-q replies:https://sqs/1/S-replies requests-payment:https://sqs/1/S-pay] ` +
 			`Ledger: Secrets:map[KEY:{Secret: Field: Parameter:/pay/key} TOKEN:{Secret:arn:aws:secretsmanager:x Field:token Parameter:}] Config:/var/task/agent.json}`: agent,
 	} {
-		if text := fmt.Sprintf("%+v", got); text != want {
-			t.Errorf("read\n%s\nnot\n%s", text, want)
-		}
+		require.Equal(t, want, fmt.Sprintf("%+v", got))
 	}
 }
 
@@ -78,15 +75,12 @@ func TestAllProblemsAtOnce(t *testing.T) {
 		deployment.VarQueues, deployment.VarOrders, deployment.VarDefinitions,
 		deployment.VarShards, deployment.VarAlerts, "LAMBDA_TASK_ROOT",
 	} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s is not in %v", want, err)
-		}
+		require.ErrorContains(t, err, want)
 	}
 	_, err = deployment.ReadAgent(lookup(nil), false)
-	if err == nil || strings.Count(err.Error(), "\n") != 2 ||
-		strings.Contains(err.Error(), "LAMBDA_TASK_ROOT") {
-		t.Errorf("an agent without a file needs its name and its queues: %v", err)
-	}
+	require.Error(t, err)
+	require.Equal(t, 2, strings.Count(err.Error(), "\n"))
+	require.NotContains(t, err.Error(), "LAMBDA_TASK_ROOT")
 }
 
 func TestEachProblem(t *testing.T) {
@@ -133,13 +127,12 @@ func TestEachProblem(t *testing.T) {
 		_, e1 := deployment.ReadScheduler(lookup(env))
 		_, e2 := deployment.ReadSupervisor(lookup(env))
 		_, e3 := deployment.ReadAgent(lookup(env), true)
-		if err := errors.Join(e1, e2, e3); err == nil || !strings.Contains(err.Error(), c.want) ||
-			!strings.Contains(err.Error(), "\n"+c.name+" ") || strings.Contains(err.Error(), "%!") {
-			t.Errorf("%s=%s: %v; want %q", c.name, c.value, err, c.want)
-		}
-		if _, err := deployment.ReadSecrets(lookup(env)); (err != nil) != (c.name == deployment.VarSecrets) {
-			t.Errorf("secrets, with %s=%s: %v", c.name, c.value, err)
-		}
+		err := errors.Join(e1, e2, e3)
+		require.ErrorContains(t, err, c.want, c.name)
+		require.ErrorContains(t, err, "\n"+c.name+" ", c.name)
+		require.NotContains(t, err.Error(), "%!", c.name)
+		_, err = deployment.ReadSecrets(lookup(env))
+		require.Equal(t, c.name == deployment.VarSecrets, err != nil, c.name)
 	}
 }
 
@@ -158,14 +151,12 @@ func TestBounds(t *testing.T) {
 		env := good()
 		maps.Copy(env, c)
 		s, err := deployment.ReadSupervisor(lookup(env))
-		if got := fmt.Sprint(s.Shards, " ", s.PagesPerSweep); err != nil ||
-			got != c[deployment.VarShards]+" "+c[deployment.VarSweepPages] ||
-			s.SweepEvery.String() != map[string]string{
-				"1m": "1m0s",
-				"1h": "1h0m0s",
-			}[c[deployment.VarSweepEvery]] || s.TaskTTL < time.Hour {
-			t.Errorf("%v: %+v %v", c, s, err)
-		}
+		got := fmt.Sprint(s.Shards, " ", s.PagesPerSweep)
+		require.NoError(t, err, "%+v", c)
+		require.Equal(t, c[deployment.VarShards]+" "+c[deployment.VarSweepPages], got, "%+v", c)
+		require.Equal(t, map[string]string{"1m": "1m0s", "1h": "1h0m0s"}[c[deployment.VarSweepEvery]],
+			s.SweepEvery.String(), "%+v", c)
+		require.GreaterOrEqual(t, s.TaskTTL, time.Hour, "%+v", c)
 	}
 	for name, c := range map[string]struct {
 		set  map[string]string
@@ -228,17 +219,18 @@ func TestProcess(t *testing.T) {
 	}
 	p, err := deployment.ReadProcess(lookup(with(urls, deployment.VarLedger,
 		"arn:aws:dynamodb:eu-central-1:1:table/ledger")), "payment")
-	if err != nil || p.Queues[port.Requests("payment")] != "https://sqs/1/S-pay" || len(p.Queues) != 3 ||
-		!strings.HasSuffix(p.Ledger, "/ledger") {
-		t.Errorf("%+v %v", p, err)
-	}
+	require.NoError(t, err)
+	require.Equal(t, "https://sqs/1/S-pay", p.Queues[port.Requests("payment")])
+	require.Len(t, p.Queues, 3)
+	require.True(t, strings.HasSuffix(p.Ledger, "/ledger"), "%+v %v", p, err)
 	p, err = deployment.ReadProcess(lookup(map[string]string{
 		deployment.VarQueuePrefix:  "test-",
 		deployment.VarLedgerFolder: "./ledger",
 	}), "payment")
-	if err != nil || p.Queues != nil || p.Prefix != "test-" || p.LedgerFolder != "./ledger" {
-		t.Errorf("%+v %v", p, err)
-	}
+	require.NoError(t, err)
+	require.Nil(t, p.Queues)
+	require.Equal(t, "test-", p.Prefix)
+	require.Equal(t, "./ledger", p.LedgerFolder)
 	for name, c := range map[string]struct {
 		env  map[string]string
 		want []string
@@ -273,14 +265,13 @@ func TestProcess(t *testing.T) {
 func TestQueueOf(t *testing.T) {
 	s, err := deployment.ReadScheduler(lookup(good()))
 	require.NoError(t, err)
-	if name, err := deployment.QueueOf(s.Queues,
-		"arn:aws:sqs:eu-central-1:1:S-control"); name != port.Control || err != nil {
-		t.Errorf("%q %v", name, err)
-	}
+	name, err := deployment.QueueOf(s.Queues,
+		"arn:aws:sqs:eu-central-1:1:S-control")
+	require.Equal(t, port.Control, name)
+	require.NoError(t, err)
 	for _, arn := range []string{"arn:aws:sqs:eu-central-1:1:other", "", "arn:"} {
-		if _, err := deployment.QueueOf(s.Queues, arn); !errors.Is(err, port.ErrNotFound) {
-			t.Errorf("%q: %v", arn, err)
-		}
+		_, err := deployment.QueueOf(s.Queues, arn)
+		require.ErrorIs(t, err, port.ErrNotFound, arn)
 	}
 }
 
@@ -295,51 +286,45 @@ func TestPeers(t *testing.T) {
 		{Name: "mail", Queue: "Cut-off-X"},
 		{Name: "far", Queue: "https://sqs.y/2/far"},
 	})
-	if got, want := env[deployment.VarAgents], "~=S-Requests,shipping=~Ship-1=AROASHIP+AROASHIP2,"+
-		"mail=Cut-off-X,far=https://sqs.y/2/far"; got != want {
-		t.Errorf("the setting is %q, want %q, which is the shortest", got, want)
-	}
+	got, want := env[deployment.VarAgents], "~=S-Requests,shipping=~Ship-1=AROASHIP+AROASHIP2,"+
+		"mail=Cut-off-X,far=https://sqs.y/2/far"
+	require.Equal(t, want, got)
 	s, err := deployment.ReadScheduler(lookup(env))
 	require.NoError(t, err)
-	if s.Priorities {
-		t.Error("priorities, without a queue for them")
-	}
+	require.False(t, s.Priorities, "priorities, without a queue for them")
 	for queue, want := range map[string]string{
 		port.Replies:              "https://sqs.x/1/S-Replies",
 		port.Requests("shipping"): "https://sqs.x/1/S-RequestsShip-1",
 		port.Requests("mail"):     "https://sqs.x/1/Cut-off-X", port.Requests("far"): "https://sqs.y/2/far",
 	} {
-		if s.Queues[queue] != want {
-			t.Errorf("%s is at %q, want %q", queue, s.Queues[queue], want)
-		}
+		require.Equal(t, want, s.Queues[queue], queue)
 	}
-	if s.ReplyTo["web"] != "https://sqs.x/1/web-status" || s.ReplyTo["far"] != "https://sqs.y/2/far-status" {
-		t.Errorf("statuses go to %v", s.ReplyTo)
-	}
-	if len(s.Senders) != 1 || !slices.Equal(s.Senders["shipping"], []string{"AROASHIP", "AROASHIP2"}) {
-		t.Errorf("replies come from %v", s.Senders)
-	}
-	if name, err := deployment.QueueOf(s.Queues,
-		"arn:aws:sqs:eu-central-1:1:Cut-off-X"); name != port.Requests("mail") || err != nil {
-		t.Errorf("%q %v", name, err)
-	}
+	require.Equal(t, "https://sqs.x/1/web-status", s.ReplyTo["web"])
+	require.Equal(t, "https://sqs.y/2/far-status", s.ReplyTo["far"])
+	require.Len(t, s.Senders, 1)
+	require.Equal(t, []string{"AROASHIP", "AROASHIP2"}, s.Senders["shipping"])
+	name, err := deployment.QueueOf(s.Queues,
+		"arn:aws:sqs:eu-central-1:1:Cut-off-X")
+	require.Equal(t, port.Requests("mail"), name)
+	require.NoError(t, err)
 	env[deployment.VarAgents] = deployment.Peers("S-Requests", []deployment.Peer{
 		{Name: "shipping", Queue: "~Ship-1", Senders: []string{"AROASHIP"}, High: "~ShipHigh-1"},
 		{Name: "mail", Queue: "~Mail-X", High: "Cut-off-High"},
 	})
 	s, err = deployment.ReadScheduler(lookup(env))
-	if high := port.High(port.Requests("shipping")); err != nil || !s.Priorities ||
-		s.Queues[high] != "https://sqs.x/1/S-RequestsShipHigh-1" ||
-		s.Queues[port.High(port.Requests("mail"))] != "https://sqs.x/1/Cut-off-High" || len(s.Senders) != 1 ||
-		s.Senders["shipping"][0] != "AROASHIP" {
-		t.Errorf("%+v %v", s, err)
-	}
+	high := port.High(port.Requests("shipping"))
+	require.NoError(t, err)
+	require.True(t, s.Priorities, "%+v %v", s, err)
+	require.Equal(t, "https://sqs.x/1/S-RequestsShipHigh-1", s.Queues[high])
+	require.Equal(t, "https://sqs.x/1/Cut-off-High", s.Queues[port.High(port.Requests("mail"))])
+	require.Len(t, s.Senders, 1)
+	require.Equal(t, "AROASHIP", s.Senders["shipping"][0])
 	env[deployment.VarAgents] = ""
 	env[deployment.VarQueues] = `{"intake":"https://sqs.x/1/S-Intake","intake-high":"S-IntakeHigh","replies":"S-Replies","control":"S-Control","quarantine":"S-q"}`
-	if s, err := deployment.ReadScheduler(lookup(env)); err != nil || !s.Priorities ||
-		s.Queues[port.High(port.Intake)] != "https://sqs.x/1/S-IntakeHigh" {
-		t.Errorf("%+v %v", s, err)
-	}
+	s, err = deployment.ReadScheduler(lookup(env))
+	require.NoError(t, err)
+	require.True(t, s.Priorities, "%+v %v", s, err)
+	require.Equal(t, "https://sqs.x/1/S-IntakeHigh", s.Queues[port.High(port.Intake)])
 	env[deployment.VarAgents] = "far=https://sqs.y/2/far"
 	delete(env, deployment.VarSweepEvery)
 	if s, err := deployment.ReadSupervisor(lookup(env)); err != nil || s.SweepEvery != time.Minute ||

@@ -3,9 +3,7 @@ package dynamo
 import (
 	"bytes"
 	"compress/flate"
-	"errors"
 	"io"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -163,9 +161,7 @@ func TestEachStoreReadsWhatADoorAccepts(t *testing.T) {
 		given := []byte(texts().Draw(t, "value"))
 		if err := rawjson.Check(given, rawjson.MaxLevels); err != nil {
 			refused++
-			if !errors.Is(err, rawjson.ErrAmbiguous) {
-				t.Fatalf("%q: %v", given, err)
-			}
+			require.ErrorIs(t, err, rawjson.ErrAmbiguous)
 			return
 		}
 		accepted++
@@ -180,25 +176,17 @@ func TestEachStoreReadsWhatADoorAccepts(t *testing.T) {
 			}}},
 		}
 		document, err := state.EncodeTask(task)
-		if err != nil {
-			t.Fatalf("%q: %v", given, err)
-		}
+		require.NoError(t, err)
 		stored, damage := documentOf(attrs{documentAttribute: blob(compress(document))})
-		if damage != "" || !slices.Equal(stored, document) {
-			t.Fatalf("%q: %s", given, damage)
-		}
+		require.Empty(t, damage)
+		require.Equal(t, document, stored)
 		got, err := state.DecodeTask(stored)
-		if err != nil {
-			t.Fatalf("%q: %v", given, err)
-		}
+		require.NoError(t, err)
 		step := got.Steps[0]
 		for _, v := range [][]byte{got.Order, got.Output, step.Output, step.Children.Results[0].Output, step.Answers.Votes[0].Value} {
-			if string(v) != string(value) {
-				t.Fatalf("%q is read as %q", given, v)
-			}
+			require.Equal(t, string(value), string(v), "%+v", v)
 		}
 	})
-	if accepted == 0 || refused == 0 {
-		t.Errorf("%d were accepted and %d refused", accepted, refused)
-	}
+	require.NotZero(t, accepted)
+	require.NotZero(t, refused)
 }

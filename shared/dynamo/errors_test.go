@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -83,16 +82,13 @@ func TestWhatAnswersMean(t *testing.T) {
 			s := answering(t, tt.status, tt.body)
 			check := func(what string, err error, want string) {
 				t.Helper()
-				if err == nil || errors.Is(err, port.ErrUnavailable) != (want == passes) {
-					t.Errorf("%s: %v, want %s", what, err, want)
-				}
+				require.Error(t, err)
+				require.Equal(t, want == passes, errors.Is(err, port.ErrUnavailable))
 				for _, wrong := range []error{
 					port.ErrExists, port.ErrConflict, port.ErrNotFound,
 					port.ErrTooLarge,
 				} {
-					if errors.Is(err, wrong) {
-						t.Errorf("%s: %v says %v", what, err, wrong)
-					}
+					require.NotErrorIs(t, err, wrong)
 				}
 			}
 			if !strings.HasPrefix(tt.name, "half") { // a PutItem needs nothing of its answer
@@ -121,9 +117,7 @@ func TestWhatAnswersMean(t *testing.T) {
 // An item that is too large by DynamoDB's own count will never fit.
 func TestTooLargeForDynamoDB(t *testing.T) {
 	s := answering(t, 400, coded("ValidationException", "Item size has exceeded the maximum allowed size"))
-	if err := s.Commit(t.Context(), []port.Write{write("a", 2)})[0]; !errors.Is(err, port.ErrTooLarge) {
-		t.Error(err)
-	}
+	require.ErrorIs(t, s.Commit(t.Context(), []port.Write{write("a", 2)})[0], port.ErrTooLarge)
 }
 
 // One that is too large by our count is not sent; the error names the task.
@@ -141,9 +135,8 @@ func TestTooLargeIsNotSent(t *testing.T) {
 		large := write("a", 2)
 		change(&large.Record)
 		err := s.Commit(t.Context(), []port.Write{large})[0]
-		if !errors.Is(err, port.ErrTooLarge) || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want %s", err, want)
-		}
+		require.ErrorIs(t, err, port.ErrTooLarge, want)
+		require.ErrorContains(t, err, want)
 	}
 }
 
@@ -368,18 +361,16 @@ func TestHandlersRetryThrottles(t *testing.T) {
 				})
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
-				if err := c.call(ctx, s); err != nil {
-					t.Errorf("throttled twelve times: %v", err)
-				}
+				require.NoError(t, c.call(ctx, s), "throttled twelve times")
 				s, n := handlerStore(t, func(int64) (int, string) { return 400, c.refuse })
 				ctx, cancel = context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
 				began := time.Now()
 				err := c.call(ctx, s)
-				if took := time.Since(began); !errors.Is(err, port.ErrUnavailable) || n.Load() < 12 ||
-					took != 59*time.Second {
-					t.Errorf("throttled for long: %v after %d attempts, %s", err, n.Load(), took)
-				}
+				took := time.Since(began)
+				require.ErrorIs(t, err, port.ErrUnavailable)
+				require.GreaterOrEqual(t, n.Load(), int64(12))
+				require.Equal(t, 59*time.Second, took)
 			})
 		})
 	}
@@ -454,22 +445,16 @@ func TestEveryWriteHasACondition(t *testing.T) {
 		s.Commit(t.Context(), []port.Write{apart})[0],
 		s.PutDefinition(t.Context(), core.DefinitionHash([]byte("{}")), []byte("{}")),
 	} {
-		if err != nil {
-			t.Error(err)
-		}
+		require.NoError(t, err)
 	}
-	if err := s.PutDefinition(t.Context(), "h", []byte("{}")); !errors.Is(err, port.ErrHash) {
-		t.Errorf("bytes of another hash: %v, want %v, and no write", err, port.ErrHash)
-	}
+	require.ErrorIs(t, s.PutDefinition(t.Context(), "h", []byte("{}")), port.ErrHash, "bytes of another hash")
 	hash := core.DefinitionHash([]byte("{}"))
 	want := []string{
 		"a<nil> attribute_not_exists(#id) ALL_OLD", "a<nil> #version = :expected ALL_OLD",
 		"b#h<nil> attribute_not_exists(#erased) ", "b<nil> attribute_not_exists(#id) ALL_OLD",
 		"<nil>" + hash + " attribute_not_exists(#hash) ALL_OLD",
 	}
-	if !slices.Equal(seen, want) {
-		t.Errorf("conditions %q, want %q", seen, want)
-	}
+	require.Equal(t, want, seen)
 }
 
 // What a decision rests on is read strongly consistent (P8); a content, which never changes, is first looked
@@ -482,33 +467,26 @@ func TestWhichReadsAreConsistent(t *testing.T) {
 		}
 		return 200, "{}"
 	})
-	if _, errs := s.Load(t.Context(), []string{"a"}); errs[0] != nil {
-		t.Error(errs[0])
-	}
-	if _, err := s.Content(t.Context(), "b", "h"); !errors.Is(err, port.ErrNotFound) {
-		t.Errorf("a content that is not there: %v", err)
-	}
-	if ended, err := s.Ended(t.Context(), "c"); ended || err != nil {
-		t.Errorf("a tombstone that is not there: %t, %v", ended, err)
-	}
-	if _, err := s.Definition(t.Context(), "h"); !errors.Is(err, port.ErrNotFound) {
-		t.Errorf("a definition that is not there: %v", err)
-	}
+	_, errs := s.Load(t.Context(), []string{"a"})
+	require.NoError(t, errs[0])
+	_, err := s.Content(t.Context(), "b", "h")
+	require.ErrorIs(t, err, port.ErrNotFound, "a content that is not there")
+	ended, err := s.Ended(t.Context(), "c")
+	require.False(t, ended, "a tombstone that is not there: %t, %v", ended, err)
+	require.NoError(t, err)
+	_, err = s.Definition(t.Context(), "h")
+	require.ErrorIs(t, err, port.ErrNotFound, "a definition that is not there")
 	hash := core.DefinitionHash([]byte("{}"))
-	if err := s.PutDefinition(t.Context(), hash, []byte("{}")); err != nil {
-		t.Error(err)
-	}
-	if e, err := dynamo.NewLedger(c, "l").Entry(t.Context(), "k"); err != nil || e.Key != "k" ||
-		e.Version != 0 {
-		t.Errorf("an entry that is not there: %+v, %v", e, err)
-	}
+	require.NoError(t, s.PutDefinition(t.Context(), hash, []byte("{}")))
+	e, err := dynamo.NewLedger(c, "l").Entry(t.Context(), "k")
+	require.NoError(t, err)
+	require.Equal(t, "k", e.Key)
+	require.Zero(t, e.Version)
 	want := []string{
 		"o a true", "o b#h false", "o b#h true", "o c#ended true", "d h true",
 		"d " + hash + " false", "l k true",
 	}
-	if !slices.Equal(seen, want) {
-		t.Errorf("read %q, want %q", seen, want)
-	}
+	require.Equal(t, want, seen)
 }
 
 // A batch has no more calls under way than it may, and makes use of them.
@@ -571,9 +549,8 @@ func TestListReadsAttentionAfterDue(t *testing.T) {
 		}
 		return http.StatusOK, `{"Items":[]}`
 	})
-	if _, err := s.List(t.Context(), port.Query{Limit: 10}); err != nil {
-		t.Fatal(err)
-	}
+	_, err := s.List(t.Context(), port.Query{Limit: 10})
+	require.NoError(t, err)
 }
 
 // CreateTables returns only after each table is active.
@@ -587,9 +564,8 @@ func TestCreateTablesWaits(t *testing.T) {
 	}
 	_, c := scriptedWith(t, table("CREATING"), table("CREATING"), table("CREATING"), table("ACTIVE"))
 	err := dynamo.CreateTables(t.Context(), c, dynamo.Tables{Orders: "o", Definitions: "d"})
-	if err != nil || calls.Load() != 5 {
-		t.Errorf("%v after %d calls; two create, two describe the orders, one the definitions", err, calls.Load())
-	}
+	require.NoError(t, err)
+	require.EqualValues(t, 5, calls.Load())
 }
 
 // Only an emulator sends responses without checksums.

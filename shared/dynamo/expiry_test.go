@@ -1,7 +1,6 @@
 package dynamo_test
 
 import (
-	"errors"
 	"strconv"
 	"testing"
 	"time"
@@ -44,9 +43,7 @@ func (x expiring) commit(version int64, bucket port.Bucket, want error) {
 	if version == 1 {
 		w.Content = []byte("{}")
 	}
-	if err := x.Commit(x.Context(), []port.Write{w})[0]; !errors.Is(err, want) {
-		x.Errorf("version %d: %v, want %v", version, err, want)
-	}
+	require.ErrorIs(x, x.Commit(x.Context(), []port.Write{w})[0], want, "%+v", version)
 }
 
 // days are after how many days the items of order a expire: its own, its content and its tombstone. 0: never,
@@ -69,20 +66,17 @@ func (x expiring) days(want [3]int) {
 			got[i] = -1
 		}
 	}
-	if got != want {
-		x.Errorf("they expire after %v days, want %v", got, want)
-	}
+	require.Equal(x, want, got)
 }
 
 func (x expiring) remove(keys ...string) {
 	x.Helper()
 	for _, key := range keys {
-		if _, err := x.client.DeleteItem(x.Context(), &dynamodb.DeleteItemInput{
+		_, err := x.client.DeleteItem(x.Context(), &dynamodb.DeleteItemInput{
 			TableName: &x.table,
 			Key:       dynamo.Key(dynamo.OrderKey, key),
-		}); err != nil {
-			x.Fatal(err)
-		}
+		})
+		require.NoError(x, err)
 	}
 }
 
@@ -99,10 +93,10 @@ func TestOrdersExpire(t *testing.T) {
 	x.commit(4, port.DueBucket, nil) // it goes on
 	x.days([3]int{0, 0, 0})
 	x.commit(1, port.DueBucket, port.ErrExists) // what is there decides
-	if records, errs := x.Load(t.Context(), []string{"a"}); errs[0] != nil || records[0] == nil ||
-		records[0].Version != 4 {
-		t.Errorf("%+v, %v", records[0], errs[0])
-	}
+	records, errs := x.Load(t.Context(), []string{"a"})
+	require.NoError(t, errs[0])
+	require.NotNil(t, records[0], "%+v, %v", records[0], errs[0])
+	require.EqualValues(t, 4, records[0].Version)
 	x.commit(4, port.NoBucket, port.ErrConflict) // of a writer that was slower
 	x.days([3]int{0, 0, 0})
 	x.commit(5, port.NoBucket, nil)
@@ -110,9 +104,9 @@ func TestOrdersExpire(t *testing.T) {
 	x.remove("a", "a#h")
 	x.commit(1, port.DueBucket, port.ErrExists)
 	x.commit(6, port.DueBucket, port.ErrNotFound)
-	if ended, err := x.Ended(t.Context(), "a"); !ended || err != nil {
-		t.Errorf("its ID is forgotten: %v", err)
-	}
+	ended, err := x.Ended(t.Context(), "a")
+	require.True(t, ended, "its ID is forgotten: %v", err)
+	require.NoError(t, err)
 }
 
 // A commit to rest that is refused, or that dies between its writes, leaves a tombstone beside an order that
@@ -159,9 +153,8 @@ func TestErasedContentStaysAway(t *testing.T) {
 	x.days([3]int{30, 37, 0})
 	gone := func() {
 		t.Helper()
-		if content, err := x.Content(t.Context(), "a", "h"); !errors.Is(err, port.ErrNotFound) {
-			t.Errorf("the content is %s, %v", content, err)
-		}
+		_, err := x.Content(t.Context(), "a", "h")
+		require.ErrorIs(t, err, port.ErrNotFound)
 	}
 	gone()
 	x.commit(1, port.DueBucket, port.ErrExists)
@@ -190,13 +183,9 @@ func TestRefusedContentGoes(t *testing.T) {
 			w.Hash = hash
 			w.Apart = true
 			w.Content = []byte(`{"of":"a person"}`)
-			if err := x.Commit(t.Context(), []port.Write{w})[0]; !errors.Is(err, port.ErrExists) {
-				t.Errorf("%s: %v", name, err)
-			}
+			require.ErrorIs(t, x.Commit(t.Context(), []port.Write{w})[0], port.ErrExists, name)
 			_, err := x.Content(t.Context(), "a", hash)
-			if kept := err == nil; kept != (apart && hash == "h") {
-				t.Errorf("%s, %s: the content is there: %t", name, hash, kept)
-			}
+			require.Equal(t, apart && hash == "h", err == nil, name)
 		}
 	}
 }

@@ -93,15 +93,12 @@ func TestLostAnswerOfALedger(t *testing.T) {
 	ledger := dynamo.NewLedger(client, names.Ledger)
 	for version, state := range []string{"started", "done"} {
 		u.loses = 2
-		if err := ledger.Move(context.Background(),
-			port.LedgerEntry{Key: "k", State: state, Version: int64(version)}); err != nil {
-			t.Errorf("%s: %v", state, err)
-		}
+		err := ledger.Move(context.Background(),
+			port.LedgerEntry{Key: "k", State: state, Version: int64(version)})
+		require.NoError(t, err, state)
 	}
-	if err := ledger.Move(context.Background(),
-		port.LedgerEntry{Key: "k", State: "done", Version: 1}); !errors.Is(err, port.ErrConflict) {
-		t.Errorf("an old move: %v", err)
-	}
+	require.ErrorIs(t, ledger.Move(context.Background(), port.LedgerEntry{Key: "k", State: "done", Version: 1}),
+		port.ErrConflict)
 }
 
 // Rule 23: with one answer in ten lost, and one call in ten sent twice, no write that has landed is
@@ -122,9 +119,8 @@ func TestManyLostAnswers(t *testing.T) {
 			}
 		}
 	}
-	if u.lost < 20 || u.twice < 20 {
-		t.Errorf("%d answers were lost, and %d calls sent twice, too few to show anything", u.lost, u.twice)
-	}
+	require.GreaterOrEqual(t, u.lost, 20)
+	require.GreaterOrEqual(t, u.twice, 20)
 }
 
 // refusing refuses one of the calls that pass through it, by its number from 1; 0: none.
@@ -181,9 +177,8 @@ func TestNoRefusedCallIsPassedOver(t *testing.T) {
 		require.NoError(t, s.Commit(t.Context(), []port.Write{w})[0])
 	}
 	due, err := s.Due(t.Context(), port.DueBucket, 0, now, nil, 10)
-	if err != nil || len(due) != 2 {
-		t.Fatalf("%v, %v", due, err)
-	}
+	require.NoError(t, err)
+	require.Len(t, due, 2)
 	const hash = "44136fa355b3678a1146ad16f7e8649e" // of {}
 	require.NoError(t, s.PutDefinition(t.Context(), hash, []byte("{}")))
 	attempt := 0
@@ -232,18 +227,12 @@ func TestNoRefusedCallIsPassedOver(t *testing.T) {
 		},
 	} {
 		x.from(0)
-		if err := do(); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		require.NoError(t, do(), name)
 		calls := x.from(0)
 		for which := 1; which <= calls; which++ {
 			x.from(which)
-			if err := do(); err == nil || !strings.Contains(err.Error(), "not authorized") {
-				t.Errorf("%s, call %d of %d refused: %v", name, which, calls, err)
-			}
+			require.ErrorContains(t, do(), "not authorized", name)
 		}
-		if calls == 0 {
-			t.Errorf("%s: no call", name)
-		}
+		require.NotZero(t, calls, name)
 	}
 }

@@ -2,11 +2,9 @@ package dynamo_test
 
 import (
 	"encoding/json"
-	"errors"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"reflect"
 	"testing"
 	"time"
 
@@ -63,17 +61,16 @@ func TestItemsOfSchema2AreRead(t *testing.T) {
 		"0198c3f2-5f0a-7c4e-9d1b-3a5e7f901234": {"goes-well-end", port.NoBucket, 0},
 	} {
 		records, errs := s.Load(ctx, []string{id})
-		if errs[0] != nil || records[0] == nil {
-			t.Fatalf("%s: %v", id, errs[0])
-		}
+		require.NoError(t, errs[0], id)
+		require.NotNil(t, records[0], id)
 		recorded, err := os.ReadFile("../state/testdata/schema2/" + w.document + ".json")
 		require.NoError(t, err)
 		want, err := state.DecodeTask(recorded)
 		require.NoError(t, err)
 		r := records[0]
-		if got, err := state.DecodeTask(r.Document); err != nil || !reflect.DeepEqual(got, want) {
-			t.Errorf("%s: %v, got\n%+v, want\n%+v", id, err, got, want)
-		}
+		got, err := state.DecodeTask(r.Document)
+		require.NoError(t, err, id)
+		require.Equal(t, want, got, id)
 		if r.ID != id || r.Version != want.Version || r.State != string(want.ProcessState) ||
 			r.Workflow != "order" || !r.Created.Equal(created) || r.Bucket != w.bucket ||
 			w.at != 0 && r.IndexAt.UnixMilli() != w.at {
@@ -81,26 +78,23 @@ func TestItemsOfSchema2AreRead(t *testing.T) {
 		}
 	}
 	b, err := s.Content(ctx, "order-000123", "fedcba9876543210fedcba9876543210")
-	if err != nil || string(b) != `{"n":1.50}` {
-		t.Errorf("content: %s, %v", b, err)
-	}
-	if _, err := s.Content(ctx, "erased", "hash"); !errors.Is(err, port.ErrNotFound) {
-		t.Errorf("erased content: %v", err)
-	}
-	if ended, err := s.Ended(ctx, "0198c3f2-5f0a-7c4e-9d1b-3a5e7f901234"); err != nil || !ended {
-		t.Errorf("tombstone: %v, %v", ended, err)
-	}
-	if b, err := s.Definition(ctx, "67d6291b301412df4a6ca7808aeafac9"); string(b) != `{"schema":1}` {
-		t.Errorf("definition: %s, %v", b, err)
-	}
-	if until, err := s.LeaseUntil(ctx, "shard-0"); err != nil || !until.Equal(created.Add(time.Minute)) {
-		t.Errorf("lease: %v, %v", until, err)
-	}
+	require.NoError(t, err)
+	require.Equal(t, `{"n":1.50}`, string(b))
+	_, err = s.Content(ctx, "erased", "hash")
+	require.ErrorIs(t, err, port.ErrNotFound, "erased content")
+	ended, err := s.Ended(ctx, "0198c3f2-5f0a-7c4e-9d1b-3a5e7f901234")
+	require.NoError(t, err)
+	require.True(t, ended, "tombstone: %v, %v", ended, err)
+	b, _ = s.Definition(ctx, "67d6291b301412df4a6ca7808aeafac9")
+	require.Equal(t, `{"schema":1}`, string(b), "definition")
+	until, err := s.LeaseUntil(ctx, "shard-0")
+	require.NoError(t, err)
+	require.True(t, until.Equal(created.Add(time.Minute)), "lease: %v, %v", until, err)
 	want := port.LedgerEntry{
 		Key: "order-000123/0/charge", State: "failed", Attempt: 2, Command: 1,
 		Output: []byte(`{"a":1}`), Code: "refused", Message: "no", Version: 1,
 	}
-	if e, err := ledger.Entry(ctx, want.Key); err != nil || !reflect.DeepEqual(e, want) {
-		t.Errorf("ledger: %+v, %v", e, err)
-	}
+	e, err := ledger.Entry(ctx, want.Key)
+	require.NoError(t, err)
+	require.Equal(t, want, e)
 }

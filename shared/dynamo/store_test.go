@@ -1,9 +1,10 @@
 package dynamo_test
 
 import (
-	"errors"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient"
@@ -29,24 +30,21 @@ func newStore(t *testing.T, o dynamo.Options) *dynamo.Store {
 // A lease says until when its owner took it last; one that was never taken says no time.
 func TestLeaseUntil(t *testing.T) {
 	s := newStore(t, dynamo.Options{Shards: 2})
-	if until, err := s.LeaseUntil(t.Context(), "sweep/0"); err != nil || !until.IsZero() {
-		t.Errorf("%v %v", until, err)
-	}
-	if _, err := s.Acquire(t.Context(), "sweep/0", "a", now, time.Minute); err != nil {
-		t.Fatal(err)
-	}
-	if until, err := s.LeaseUntil(t.Context(), "sweep/0"); err != nil || !until.Equal(now.Add(time.Minute)) {
-		t.Errorf("%v %v", until, err)
-	}
+	until, err := s.LeaseUntil(t.Context(), "sweep/0")
+	require.NoError(t, err)
+	require.True(t, until.IsZero(), "%v %v", until, err)
+	_, err = s.Acquire(t.Context(), "sweep/0", "a", now, time.Minute)
+	require.NoError(t, err)
+	until, err = s.LeaseUntil(t.Context(), "sweep/0")
+	require.NoError(t, err)
+	require.True(t, until.Equal(now.Add(time.Minute)), "%v %v", until, err)
 }
 
 // Finished orders that are in no index are refused, not passed over.
 func TestFinishedOrdersAreNotListed(t *testing.T) {
 	s := newStore(t, dynamo.Options{})
 	for _, state := range []string{"Processed", "Compensated", "Cancelled"} {
-		if _, err := s.List(t.Context(), port.Query{State: state, Limit: 10}); !errors.Is(err,
-			dynamo.ErrNotListed) {
-			t.Errorf("%s: %v", state, err)
-		}
+		_, err := s.List(t.Context(), port.Query{State: state, Limit: 10})
+		require.ErrorIs(t, err, dynamo.ErrNotListed, state)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 
@@ -74,9 +73,7 @@ func status(id string, bytes int) port.Message {
 func TestEvent(t *testing.T) {
 	b := &bus{}
 	sent := status("o-1", 3)
-	if errs := b.open(t).Send(t.Context(), []port.Message{sent}); errs[0] != nil {
-		t.Fatal(errs)
-	}
+	require.NoError(t, b.open(t).Send(t.Context(), []port.Message{sent})[0])
 	want, err := sent.Value.Encode()
 	require.NoError(t, err)
 	if e := b.calls[0][0]; e.EventBusName != arn || e.Source != "stepkeeper" ||
@@ -105,10 +102,8 @@ func TestRegionOfTheBus(t *testing.T) {
 	c.Region = "eu-west-1"
 	c.HTTPClient = &called
 	b := eventbus.New(c, "events", address)
-	if errs := b.Send(t.Context(), []port.Message{status("o-1", 1)}); errs[0] != nil ||
-		!slices.Equal(called, []string{"events.eu-central-1.amazonaws.com"}) {
-		t.Errorf("%v, called %v", errs, called)
-	}
+	require.NoError(t, b.Send(t.Context(), []port.Message{status("o-1", 1)})[0])
+	require.EqualValues(t, []string{"events.eu-central-1.amazonaws.com"}, called)
 }
 
 // Entries that the bus refuses are named, so that their orders send them again; the others count as sent.
@@ -121,20 +116,21 @@ func TestRefusedEntries(t *testing.T) {
 		{Body: []byte("{}")},
 	})
 	refused := (*eventbus.Refused)(nil)
-	if errs[0] != nil || errs[2] != nil || !errors.Is(errs[1], port.ErrUnavailable) ||
-		!errors.As(errs[1], &refused) || refused.Code != "ThrottlingException" {
-		t.Errorf("%v", errs)
-	}
-	if !errors.Is(errs[3], port.ErrTooLarge) || errs[4] == nil || len(b.calls) != 1 || len(b.calls[0]) != 3 {
-		t.Errorf("%v, %d calls", errs[3:], len(b.calls))
-	}
+	require.NoError(t, errs[0])
+	require.NoError(t, errs[2])
+	require.ErrorIs(t, errs[1], port.ErrUnavailable)
+	require.ErrorAs(t, errs[1], &refused)
+	require.Equal(t, "ThrottlingException", refused.Code)
+	require.ErrorIs(t, errs[3], port.ErrTooLarge)
+	require.Error(t, errs[4])
+	require.Len(t, b.calls, 1)
+	require.Len(t, b.calls[0], 3)
 	for _, broken := range []*bus{{fails: "InternalException"}, {short: true}} {
 		errs := broken.open(t).Send(t.Context(),
 			[]port.Message{status("o-1", 1), status("o-2", 1)})
 		for _, err := range errs {
-			if !errors.Is(err, port.ErrUnavailable) || !strings.Contains(err.Error(), `bus "events"`) {
-				t.Errorf("%v", err)
-			}
+			require.ErrorIs(t, err, port.ErrUnavailable)
+			require.ErrorContains(t, err, `bus "events"`)
 		}
 	}
 }
@@ -153,7 +149,7 @@ func TestCodesOfTheBus(t *testing.T) {
 			t.Run(name+" "+code, func(t *testing.T) {
 				err := b.open(t).Send(t.Context(), []port.Message{status(code+":1", 1)})[0]
 				for _, sentinel := range []error{port.ErrNotFound, port.ErrForbidden, port.ErrUnavailable} {
-					require.Equal(t, errors.Is(want, sentinel), errors.Is(err, sentinel), err)
+					require.Equal(t, errors.Is(want, sentinel), errors.Is(err, sentinel), "%+v", err)
 				}
 				require.ErrorContains(t, err, code)
 			})
@@ -176,22 +172,16 @@ func TestCallsStayWithinTheLimits(t *testing.T) {
 			messages = append(messages, status("o-1", c.bytes))
 		}
 		for _, err := range b.open(t).Send(t.Context(), messages) {
-			if err != nil {
-				t.Error(err)
-			}
+			require.NoError(t, err)
 		}
 		for _, entries := range b.calls {
 			size := 0
 			for _, e := range entries {
 				size += len(e.Detail) + len(e.Source) + len(e.DetailType)
 			}
-			if size >= 256<<10 || len(entries) > 10 {
-				t.Errorf("a call has %d entries of %d bytes", len(entries), size)
-			}
+			require.Less(t, size, 256<<10)
+			require.LessOrEqual(t, len(entries), 10)
 		}
-		if len(b.calls) != c.calls {
-			t.Errorf("%d messages of %d bytes are %d calls, want %d", c.messages, c.bytes, len(b.calls),
-				c.calls)
-		}
+		require.Len(t, b.calls, c.calls, "%+v", c.messages)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/expression"
 )
@@ -28,20 +30,16 @@ func TestRefusals(t *testing.T) {
 			Steps: []core.StepDefinition{{Name: "a", Answer: &core.Answer{Refuse: c.source}}, {Name: "b"}},
 		}
 		x, err := expression.Compile(def)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		env := core.Environment{Order: json.RawMessage(`{"limit":5}`), Value: json.RawMessage(c.value)}
 		got, err := x.Refused(0, env)
 		if got != c.want || (err == nil) != (c.err == "") || err != nil &&
 			!strings.Contains(err.Error(), c.err) {
 			t.Errorf("%s of %s: %v, %v", c.source, c.value, got, err)
 		}
-		if no, err := x.Refused(1, env); no || err != nil {
-			t.Errorf("a step without a refusal refuses: %v", err)
-		}
+		no, err := x.Refused(1, env)
+		require.False(t, no, "a step without a refusal refuses: %v", err)
+		require.NoError(t, err)
 	}
-	if err := expression.Check(`value == "no"`, expression.Scope{}); err == nil {
-		t.Error("an input may read the value of an answer")
-	}
+	require.Error(t, expression.Check(`value == "no"`, expression.Scope{}))
 }

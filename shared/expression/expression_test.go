@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/expression"
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
@@ -73,9 +75,9 @@ func TestRemediesWork(t *testing.T) {
 	env := environment(`{"items":[1],"count":0,"total":5}`)
 	for remedy, want := range map[string]string{fixPosition: "null", fixZero: "0"} {
 		_, proposed, _ := strings.Cut(remedy, ", as in ")
-		if got, err := input(t, quote("${ "+proposed+" }"), env); err != nil || got != want {
-			t.Errorf("%s: %s, %v; want %s", proposed, got, err, want)
-		}
+		got, err := input(t, quote("${ "+proposed+" }"), env)
+		require.NoError(t, err, want)
+		require.Equal(t, want, got)
 	}
 }
 
@@ -92,9 +94,7 @@ func TestEach(t *testing.T) {
 		{Name: "plain"},
 	}}
 	x, err := expression.Compile(def)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for order, want := range map[string]string{
 		`{"parts":[{"sku":"a"},{"sku":"b"}]}`: `{"of":"a","all":[{"sku":"a"},0],"place":0} {"of":"b","all":[{"sku":"b"},1],"place":1} 2 <nil>`,
 		`{"parts":[]}`:                        `0 <nil>`,
@@ -115,13 +115,11 @@ func TestEach(t *testing.T) {
 			got += string(child) + " "
 		})
 		got += fmt.Sprintf("%d %v", n, err)
-		if !strings.HasPrefix(got, want) {
-			t.Errorf("%s: %s, want %s", order, got, want)
-		}
+		require.True(t, strings.HasPrefix(got, want), "%s: %s, want %s", order, got, want)
 	}
-	if child, err := x.ChildOrder(1, core.Environment{}); child != nil || err != nil {
-		t.Errorf("%s %v", child, err)
-	}
+	child, err := x.ChildOrder(1, core.Environment{})
+	require.Nil(t, child)
+	require.NoError(t, err)
 }
 
 // P39: a token is made with the key of the deployment, for a step and optionally a person.
@@ -134,9 +132,8 @@ func TestTokens(t *testing.T) {
 		},
 	}}
 	x, err := expression.Compile(def)
-	if err != nil || !x.MakesTokens() {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.True(t, x.MakesTokens())
 	made := func(step, person string) (string, error) { return "T-" + step + "-" + person, nil }
 	for _, c := range []struct {
 		order string
@@ -152,9 +149,7 @@ func TestTokens(t *testing.T) {
 		}, ` expression "token('approve')": the key is away`},
 	} {
 		got, err := x.Input(1, core.Environment{Order: json.RawMessage(c.order), Token: c.token})
-		if text := fmt.Sprintf("%s %v", got, err); text != c.want {
-			t.Errorf("%s: %s, want %s", c.order, text, c.want)
-		}
+		require.Equal(t, c.want, fmt.Sprintf("%s %v", got, err), c.order)
 	}
 }
 
@@ -164,35 +159,27 @@ func TestUsage(t *testing.T) {
 		definition(`"${ [1, 2, 3, 4] }"`, "true"), definition("null", "1 in [1, 2, 3, 4]"),
 	} {
 		x, err := expression.Compile(d)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if u := x.Usage(environment("{}")); u.Parts < 5 || u.Steps < 5 {
-			t.Errorf("%+v", u)
-		}
+		require.NoError(t, err)
+		u := x.Usage(environment("{}"))
+		require.GreaterOrEqual(t, u.Parts, 5)
+		require.GreaterOrEqual(t, u.Steps, 5)
 	}
 	for _, op := range []string{"+", "-", "*", "%"} { // whole numbers of 64 bits cost as much as short ones
 		var steps []int
 		for _, number := range []string{"9", "900000000000000000"} {
 			x, err := expression.Compile(definition(quote("${"+number+op+" 1}"), ""))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			steps = append(steps, x.Usage(environment("{}")).Steps)
 		}
-		if steps[0] != steps[1] {
-			t.Errorf("%s of 1 digit takes %d steps, of 18 digits %d", op, steps[0], steps[1])
-		}
+		require.Equal(t, steps[1], steps[0], op)
 	}
 }
 
 // Every expression of a definition is checked when the definition is read.
 func TestEveryPartIsRead(t *testing.T) {
 	wrong := json.RawMessage(`"${ nothing }"`)
-	if _, err := input(t, `"${ value }"`, environment(`{}`)); err == nil ||
-		!strings.Contains(err.Error(), "unknown name value; fix: only the condition refuse") {
-		t.Errorf("value outside of refuse: %v", err)
-	}
+	_, err := input(t, `"${ value }"`, environment(`{}`))
+	require.ErrorContains(t, err, "unknown name value; fix: only the condition refuse", "value outside of refuse")
 	for name, d := range map[string]core.Definition{
 		"input":       {Steps: []core.StepDefinition{{Name: "a", Input: wrong}}},
 		"undo":        {Steps: []core.StepDefinition{{Name: "a", Undo: &core.Undo{Input: wrong}}}},
@@ -229,9 +216,7 @@ func TestConcurrentUse(t *testing.T) {
 		definition(
 			`{"a":"${ sum(order.items, .quantity * .unitPrice) }","b":"${ order.text startsWith \"T\" }"}`,
 			"order.n == 3"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"github.com/stepkeeper/stepkeeper/shared/expression"
@@ -139,9 +140,7 @@ func TestWorkIsBoundedByItsCharge(t *testing.T) {
 		order := `{"l":` + list + `,"m":` + list + `,"v":` + element.Draw(t, "v") + `}`
 		what := source.Draw(t, "source")
 		x, err := expression.Compile(definition(quote("${"+what+"}"), ""))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		env := environment(order)
 		charged := x.Usage(env).Steps
 		began := time.Now()
@@ -152,9 +151,7 @@ func TestWorkIsBoundedByItsCharge(t *testing.T) {
 		_, _ = x.Input(2, env)
 		runtime.ReadMemStats(&after)
 		bytes := after.TotalAlloc - before.TotalAlloc
-		if limit := uint64(256*charged + 4*expression.MaxResult); bytes > limit {
-			t.Fatalf("%s allocates %d bytes for %d steps, the bound is %d", what, bytes, charged, limit)
-		}
+		require.LessOrEqual(t, bytes, uint64(256*charged+4*expression.MaxResult))
 		if ratio := float64(bytes) / float64(charged+1); ratio > worst {
 			worst = ratio
 			worstTime = fmt.Sprintf("%s: %d bytes, %d steps, %v", what, bytes, charged, took)
@@ -170,10 +167,8 @@ func TestDamagedOrders(t *testing.T) {
 			`"${ [order] }"`, `"${ order.a + order.a }"`,
 			`"${ order.a[0] + 1 }"`,
 		} {
-			if got, err := input(t, template, environment(order)); err == nil ||
-				!strings.Contains(err.Error(), "not valid JSON") {
-				t.Errorf("%s of %s: %s, %v", template, order, got, err)
-			}
+			_, err := input(t, template, environment(order))
+			require.ErrorContains(t, err, "not valid JSON", template)
 		}
 	}
 }
@@ -265,9 +260,8 @@ func FuzzExpression(f *testing.F) {
 		}
 		first, err1 := x.Input(2, env)
 		second, err2 := x.Input(2, env)
-		if string(first) != string(second) || (err1 == nil) != (err2 == nil) {
-			t.Fatalf("%q gives %s, %v and then %s, %v", source, first, err1, second, err2)
-		}
+		require.Equal(t, string(second), string(first))
+		require.Equal(t, err2 == nil, err1 == nil)
 		if err1 == nil && (!json.Valid(first) || len(first) > expression.MaxResult) {
 			t.Fatalf("%q gives %q", source, first)
 		}

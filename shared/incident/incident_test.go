@@ -195,10 +195,10 @@ func TestLifeOfAnIncident(t *testing.T) {
 	d := newDesk(t, nil)
 	d.want("nothing has stopped")
 	d.stop("o-1", "order", "pay", "declined")
-	if len(d.published) != 1 || d.published[0].OrderID != "o-1" ||
-		d.published[0].Since != core.TimeOf(d.now) || d.published[0].RaiseAlert.Message != "no funds" {
-		t.Errorf("%+v", d.published)
-	}
+	require.Len(t, d.published, 1)
+	require.Equal(t, "o-1", d.published[0].OrderID)
+	require.Equal(t, core.TimeOf(d.now), d.published[0].Since)
+	require.Equal(t, "no funds", d.published[0].RaiseAlert.Message)
 	d.want("at once", "first 1")
 	for i := range 6 {
 		d.stop(fmt.Sprint("o-1", i), "order", "pay", "declined")
@@ -212,10 +212,11 @@ func TestLifeOfAnIncident(t *testing.T) {
 	d.want("of another step, code, workflow", "first 1", "first 1", "first 1")
 	counts := d.sweepAfter(time.Minute)
 	d.want("the window closes")
-	if c := counts["order"]; c.Orders != 9 || c.Oldest != 15*time.Minute || counts["refund"].Orders != 1 ||
-		len(counts) != 2 {
-		t.Errorf("%+v", counts)
-	}
+	c := counts["order"]
+	require.Equal(t, 9, c.Orders)
+	require.Equal(t, 15*time.Minute, c.Oldest)
+	require.Equal(t, 1, counts["refund"].Orders)
+	require.Len(t, counts, 2)
 	for i := range 7 {
 		d.stop(fmt.Sprint("o-2", i), "order", "pay", "declined")
 	}
@@ -227,16 +228,13 @@ func TestLifeOfAnIncident(t *testing.T) {
 	d.sweepAfter(time.Minute)
 	d.want("three are over", "over 0", "over 0", "over 0")
 	d.sweepAfter(24*time.Hour - 36*time.Minute)
-	if len(d.published) != 1 || d.published[0].OrderID != "o-1" {
-		t.Errorf("%+v", d.published)
-	}
+	require.Len(t, d.published, 1)
+	require.Equal(t, "o-1", d.published[0].OrderID)
 	d.want("a day after the first", "reminder 14")
 	clear(d.inError)
 	d.sweepAfter(time.Minute)
 	d.want("over", "over 0")
-	if counts := d.sweepAfter(48 * time.Hour); counts != nil {
-		t.Errorf("%+v", counts)
-	}
+	require.Nil(t, d.sweepAfter(48*time.Hour))
 	d.want("nothing is left")
 	d.stop("o-9", "order", "pay", "declined")
 	d.want("again", "first 1")
@@ -249,12 +247,11 @@ func TestUndoneOrders(t *testing.T) {
 	d.unlisted = errors.New("the orders in Error were listed")
 	undone := func(id string) {
 		t.Helper()
-		if err := d.Raise(marked, core.RaiseAlert{
+		err := d.Raise(marked, core.RaiseAlert{
 			OrderID: id, Workflow: "order", Step: "pay", Code: "declined", Undone: true,
 			At: core.TimeOf(d.now),
-		}); err != nil {
-			t.Fatal(err)
-		}
+		})
+		require.NoError(t, err)
 	}
 	undone("o-1")
 	d.want("at once", "first 0")
@@ -270,9 +267,9 @@ func TestUndoneOrders(t *testing.T) {
 	d.sweepAfter(time.Minute)
 	d.want("the window closes")
 	undone("o-5")
-	if len(d.published) != 1 || d.published[0].OrderID != "o-5" || !d.published[0].Undone {
-		t.Errorf("%+v", d.published)
-	}
+	require.Len(t, d.published, 1)
+	require.Equal(t, "o-5", d.published[0].OrderID)
+	require.True(t, d.published[0].Undone, "%+v", d.published)
 	d.want("the next window", "first 0")
 	d.sweepAfter(15 * time.Minute)
 	d.want("none came")
@@ -280,9 +277,7 @@ func TestUndoneOrders(t *testing.T) {
 	undone("o-6")
 	d.stop("o-7", "order", "pay", "declined")
 	d.want("orders in Error are another incident", "first 0", "first 1")
-	if counts := d.sweepAfter(time.Minute); counts["order"].Orders != 1 {
-		t.Errorf("%+v", counts)
-	}
+	require.Equal(t, 1, d.sweepAfter(time.Minute)["order"].Orders)
 }
 
 // Undone orders take no place of orders in Error.
@@ -327,10 +322,10 @@ func TestWhatWasNotTakenIsReportedAgain(t *testing.T) {
 	d.broken = errors.New("no mail")
 	d.log.Reset()
 	d.sweepAfter(50 * time.Second)
-	if text := d.log.String(); !strings.Contains(text, "no mail") || !strings.Contains(text, "step=pay") ||
-		!strings.Contains(text, "order=o-1") {
-		t.Errorf("logged %q", text)
-	}
+	text := d.log.String()
+	require.Contains(t, text, "no mail")
+	require.Contains(t, text, "step=pay")
+	require.Contains(t, text, "order=o-1")
 	d.broken = nil
 	d.sweepAfter(time.Minute)
 	d.want("then", "first 1")
@@ -357,13 +352,9 @@ func TestNoOrderIsLostAfterTheLastLook(t *testing.T) {
 		}
 	}
 	d.sweepAfter(20 * time.Minute)
-	if d.meanwhile != nil {
-		t.Fatal("the sweep listed orders only once")
-	}
+	require.Nil(t, d.meanwhile)
 	d.want("it goes on")
-	if n := len(d.open()); n != 1 {
-		t.Errorf("%d incidents are open, want 1", n)
-	}
+	require.Len(t, d.open(), 1)
 }
 
 // An order that stops while a sweep finds that none is in Error is not lost: the incident goes on, or it is a
@@ -380,9 +371,7 @@ func TestNoOrderIsLostAtTheEnd(t *testing.T) {
 	d.sweepAfter(20 * time.Minute)
 	d.want("it goes on")
 	d.sweepAfter(20 * time.Minute)
-	if n := len(d.open()); n != 1 {
-		t.Errorf("%d incidents are open", n)
-	}
+	require.Len(t, d.open(), 1)
 
 	// The incident was over, and its end could not be reported.
 	clear(d.inError)
@@ -440,23 +429,18 @@ func TestOrdersThatCannotBeCounted(t *testing.T) {
 	d.broken = nil
 	d.now = d.now.Add(time.Minute)
 	counts, err := d.Sweep(marked)
-	if counts != nil || err == nil || !strings.Contains(err.Error(), "not counted") {
-		t.Errorf("%v, %v", counts, err)
-	}
+	require.Nil(t, counts)
+	require.ErrorContains(t, err, "not counted")
 	d.want("later", "first 0")
 	d.unlisted = nil
-	if counts := d.sweepAfter(time.Minute); len(counts) != 1 {
-		t.Errorf("%v", counts)
-	}
+	require.Len(t, d.sweepAfter(time.Minute), 1)
 }
 
 // A later alert names an order that is in Error now, and no command that was accepted at another time.
 func TestLaterAlertsNameWhatIsInError(t *testing.T) {
 	d := newDesk(t, nil)
 	d.stop("o-1", "order", "pay", "declined")
-	if !d.published[0].Accepts.Resubmit {
-		t.Errorf("%+v", d.published[0])
-	}
+	require.True(t, d.published[0].Accepts.Resubmit, "%+v", d.published[0])
 	d.now = d.now.Add(time.Minute)
 	d.stop("o-2", "order", "pay", "declined")
 	d.now = d.now.Add(time.Minute)
@@ -481,9 +465,7 @@ func TestLaterAlertsNameWhatIsInError(t *testing.T) {
 		{"a.Workflow", a.Workflow, "order"},
 		{"a.Accepts", a.Accepts, (core.Accepted{})},
 	} {
-		if field.got != field.want {
-			t.Errorf("%s is %v, want %v: %+v", field.name, field.got, field.want, a)
-		}
+		require.Equal(t, field.want, field.got, field.name)
 	}
 }
 
@@ -625,18 +607,13 @@ func TestSettings(t *testing.T) {
 // caller, and a failure to publish it is not.
 func TestRaiseIsStored(t *testing.T) {
 	d := newDesk(t, func(c *incident.Config) { c.Records = brokenLedger{c.Records} })
-	if err := d.Raise(marked, core.RaiseAlert{OrderID: "o-1"}); !errors.Is(err, port.ErrUnavailable) ||
-		!strings.Contains(err.Error(), "o-1") {
-		t.Errorf("%v", err)
-	}
-	if err := d.Refused(marked, "intake-full", "3 orders are active"); !errors.Is(err, port.ErrUnavailable) {
-		t.Errorf("%v", err)
-	}
+	err := d.Raise(marked, core.RaiseAlert{OrderID: "o-1"})
+	require.ErrorIs(t, err, port.ErrUnavailable)
+	require.ErrorContains(t, err, "o-1")
+	require.ErrorIs(t, d.Refused(marked, "intake-full", "3 orders are active"), port.ErrUnavailable)
 	d.want("nothing stored, nothing reported")
 	d = newDesk(t, func(c *incident.Config) { c.Records = unreadLedger{c.Records} })
-	if err := d.Raise(marked, core.RaiseAlert{OrderID: "o-1"}); !errors.Is(err, port.ErrUnavailable) {
-		t.Errorf("%v", err)
-	}
+	require.ErrorIs(t, d.Raise(marked, core.RaiseAlert{OrderID: "o-1"}), port.ErrUnavailable)
 }
 
 // Orders that stop together cost one read of the record, which is one hot item, and not one each.
@@ -649,21 +626,15 @@ func TestRaiseReadsWhatItHasNotNoted(t *testing.T) {
 	for i := range 1_000 {
 		d.stop(fmt.Sprintf("o-%d", i+1), "order", "pay", "declined")
 	}
-	if reads > 0 {
-		t.Errorf("%d reads for 1,000 orders that stopped at once", reads)
-	}
+	require.LessOrEqual(t, reads, 0)
 	d.stop("p-1", "order", "ship", "lost")
 	d.want("another incident", "first 1")
 	reads = 0
 	d.now = d.now.Add(10 * time.Second)
 	d.stop("o-late", "order", "pay", "declined")
-	if reads != 1 {
-		t.Errorf("%d reads after 10 s", reads)
-	}
+	require.Equal(t, 1, reads)
 	d.stop("o-later", "order", "pay", "declined")
-	if reads != 1 {
-		t.Errorf("%d reads after what was noted at 10 s", reads)
-	}
+	require.Equal(t, 1, reads)
 	d.inError = map[string]core.RaiseAlert{}
 	d.sweepAfter(30 * time.Minute)
 	d.want("ends both", "over 0", "over 0")
@@ -690,14 +661,10 @@ func TestNoIncidentIsOverWhileAStepIsInFlight(t *testing.T) {
 	d.want("stops", "first 1")
 	d.whole = 0
 	for range 30 {
-		if counts := d.sweepAfter(time.Minute); len(counts) > 0 {
-			t.Errorf("counted %v", counts)
-		}
+		require.Empty(t, d.sweepAfter(time.Minute))
 	}
 	d.want("is in flight")
-	if d.whole > 2 {
-		t.Errorf("every open order was read %d times in half an hour", d.whole)
-	}
+	require.LessOrEqual(t, d.whole, 2)
 	delete(d.inError, "o-1")
 	d.sweepAfter(20 * time.Minute)
 	d.want("was resubmitted", "over 0")
@@ -838,10 +805,9 @@ func TestDamagedOrdersAreAnIncident(t *testing.T) {
 	for range 3 {
 		require.NoError(t, d.Raise(marked, found))
 	}
-	if a := d.published[0].For("", ""); a.Title() != "order: order o-1 cannot be read since 2026-11-21 03:00 UTC" ||
-		!slices.Contains(a.Commands, "stepkeeper close o-1") {
-		t.Errorf("%s, %q", a.Title(), a.Commands)
-	}
+	a := d.published[0].For("", "")
+	require.Equal(t, "order: order o-1 cannot be read since 2026-11-21 03:00 UTC", a.Title())
+	require.Contains(t, a.Commands, "stepkeeper close o-1")
 	d.want("found", "first 1")
 	counts := d.sweepAfter(20 * time.Minute)
 	require.Equal(t, map[string]port.Stopped{"order": {Orders: 1}}, counts, "they wait for an operator")
@@ -852,9 +818,7 @@ func TestDamagedOrdersAreAnIncident(t *testing.T) {
 	d.want("a day later", "reminder 2")
 	clear(d.aside)
 	d.sweepAfter(20 * time.Minute)
-	if a := d.published[0]; a.Title() != "order: no damaged order any more" {
-		t.Error(a.Title())
-	}
+	require.Equal(t, "order: no damaged order any more", d.published[0].Title())
 	d.want("closed, or restored", "over 0")
 	d.stop("e-1", "order", "pay", "declined")
 	d.unread = map[string]bool{"e-1": true}

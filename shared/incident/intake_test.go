@@ -21,20 +21,19 @@ func (d *desk) refuse(active int) {
 func TestRefusedOrders(t *testing.T) {
 	d := newDesk(t, nil)
 	d.refuse(3)
-	if len(d.published) != 1 || !d.published[0].Intake ||
-		d.published[0].RaiseAlert.Message != "3 orders are active" {
-		t.Errorf("published %+v", d.published)
-	}
+	require.Len(t, d.published, 1)
+	require.True(t, d.published[0].Intake, "published %+v", d.published)
+	require.Equal(t, "3 orders are active", d.published[0].RaiseAlert.Message)
 	d.want("at once", "first 0")
 	for n := range 25 * 60 {
 		d.refuse(n)
 		d.sweepAfter(time.Minute - time.Second)
 	}
 	last := d.published[len(d.published)-1]
-	if len(d.published) != 1 || last.Kind != "reminder" || last.RaiseAlert.Message == "3 orders are active" ||
-		last.Since == last.At {
-		t.Errorf("after a day published %+v, want a reminder with a newer number", d.published)
-	}
+	require.Len(t, d.published, 1)
+	require.EqualValues(t, "reminder", last.Kind)
+	require.NotEqual(t, "3 orders are active", last.RaiseAlert.Message)
+	require.NotEqual(t, last.At, last.Since)
 	d.published = nil
 	d.sweepAfter(time.Minute)
 	d.want("a minute without a refusal", "over 0")
@@ -53,9 +52,7 @@ func TestRefusedOrdersBesideOrdersInError(t *testing.T) {
 	d.want("two incidents", "first 1", "first 0")
 	d.sweepAfter(2 * time.Minute)
 	d.want("the intake's is over", "over 0")
-	if d.whole != 0 {
-		t.Errorf("open orders were read %d times for it", d.whole)
-	}
+	require.Zero(t, d.whole)
 }
 
 // This incident has its own alert even if the limit of separate incidents of orders is reached.

@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/incident"
@@ -39,9 +41,7 @@ func TestNoCallerWaitsForAPublication(t *testing.T) {
 			d.stop(fmt.Sprint("o-", i), "order", fmt.Sprint("step-", i), "declined")
 		}
 		for range 3 {
-			if counts := d.sweepAfter(0); counts["order"].Orders != 12 {
-				t.Errorf("counted %+v", counts)
-			}
+			require.Equal(t, 12, d.sweepAfter(0)["order"].Orders)
 			time.Sleep(time.Minute)
 		}
 		close(release)
@@ -49,14 +49,10 @@ func TestNoCallerWaitsForAPublication(t *testing.T) {
 		d.sweepAfter(0)
 		synctest.Wait()
 		for _, x := range d.open() {
-			if published[x.Step] != 1 || x.Published == 0 {
-				t.Errorf("%s was published %d times, the last time at %s", x.Step, published[x.Step],
-					x.Published)
-			}
+			require.Equal(t, 1, published[x.Step], x.Step)
+			require.NotZero(t, x.Published, x.Step)
 		}
-		if len(d.open()) != 12 {
-			t.Errorf("%d incidents are open", len(d.open()))
-		}
+		require.Len(t, d.open(), 12)
 	})
 }
 
@@ -72,14 +68,10 @@ func TestSweepThatReadBefore(t *testing.T) {
 		publications[0](marked)
 	}
 	d.sweepAfter(time.Minute)
-	if len(publications) != 1 {
-		t.Errorf("%d publications", len(publications))
-	}
+	require.Len(t, publications, 1)
 	d.want("one", "first 1")
 	d.sweepAfter(time.Minute)
-	if len(publications) != 1 {
-		t.Errorf("%d publications after another sweep", len(publications))
-	}
+	require.Len(t, publications, 1)
 }
 
 // A panic of a publication does not end the process. It is logged, and the publication is repeated.
@@ -87,9 +79,7 @@ func TestPublicationThatPanics(t *testing.T) {
 	d := newDesk(t, nil)
 	d.reporting = func() { panic("no mail") }
 	d.stop("o-1", "order", "pay", "declined")
-	if text := d.log.String(); !strings.Contains(text, "panicked: no mail") {
-		t.Errorf("logged %q", text)
-	}
+	require.Contains(t, d.log.String(), "panicked: no mail")
 	d.reporting = nil
 	d.sweepAfter(time.Minute)
 	d.want("then", "first 1")
@@ -119,9 +109,9 @@ func TestPublicationsAreStoredOneAfterAnother(t *testing.T) {
 		synctest.Wait()
 		time.Sleep(time.Hour)
 		e, err := ledger.Entry(t.Context(), incident.Key)
-		if n := strings.Count(string(e.Output), `"told":`); err != nil || n != orders {
-			t.Errorf("%d of %d alerts are stored as published, %v", n, orders, err)
-		}
+		n := strings.Count(string(e.Output), `"told":`)
+		require.NoError(t, err)
+		require.Equal(t, orders, n)
 	})
 }
 

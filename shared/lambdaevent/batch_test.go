@@ -83,12 +83,13 @@ func TestGivenBack(t *testing.T) {
 	g := &given{}
 	answer, err := lambdaevent.Batch(handle, func(string) (port.Queue, error) { return g, nil }, unmeasured,
 		slog.New(slog.DiscardHandler))(ctx, event)
-	if err != nil || len(answer.BatchItemFailures) != 8 || len(g.batches) != 1 || len(g.batches[0]) != 8 {
-		t.Fatalf("%+v, %v, returned %v", answer, err, g.batches)
-	}
-	if end, bounded := g.ctx.Deadline(); !bounded || time.Until(end) > time.Second {
-		t.Errorf("returning takes until %s", end)
-	}
+	require.NoError(t, err)
+	require.Len(t, answer.BatchItemFailures, 8)
+	require.Len(t, g.batches, 1)
+	require.Len(t, g.batches[0], 8)
+	end, bounded := g.ctx.Deadline()
+	require.True(t, bounded, "returning takes until %s", end)
+	require.LessOrEqual(t, time.Until(end), time.Second)
 	const s = time.Second
 	for i, want := range []struct{ least, most time.Duration }{
 		{2 * s, 3 * s},
@@ -100,20 +101,17 @@ func TestGivenBack(t *testing.T) {
 		{2 * s, 3 * s},
 		{port.MaxVisibility, port.MaxVisibility},
 	} {
-		if got := g.batches[0][i]; got.Receipt != fmt.Sprint("r", i) || got.For < want.least ||
-			got.For > want.most {
-			t.Errorf("message %d, received %q times: %+v, want %s to %s", i, received[i], got, want.least,
-				want.most)
-		}
+		got := g.batches[0][i]
+		require.Equal(t, fmt.Sprint("r", i), got.Receipt, "%+v", i)
+		require.GreaterOrEqual(t, got.For, want.least, "%+v", i)
+		require.LessOrEqual(t, got.For, want.most, "%+v", i)
 	}
 	waits := map[time.Duration]bool{}
 	for i := range 100 {
 		d := port.Delivery{ID: fmt.Sprint("m", i), Received: 4}
 		waits[d.Backoff(time.Hour).Truncate(100*time.Millisecond)] = true
 	}
-	if len(waits) < 30 {
-		t.Errorf("a hundred messages come back at %d different times", len(waits))
-	}
+	require.GreaterOrEqual(t, len(waits), 30)
 }
 
 // A message whose handler panics is returned to the queue like any other. A failure to return messages is
@@ -130,12 +128,11 @@ func TestGivenBackAfterAPanic(t *testing.T) {
 		answer, err := lambdaevent.Batch(handle, func(string) (port.Queue, error) {
 			return g, nil
 		}, unmeasured, slog.New(slog.NewTextHandler(&log, nil)))(context.Background(), event)
-		if err != nil || identifiers(answer) != "m0 m1" || len(g.batches) != 1 || len(g.batches[0]) != 2 {
-			t.Errorf("%v: %q, %v, returned %v", c.fail, identifiers(answer), err, g.batches)
-		}
-		if n := strings.Count(log.String(), "visibility timeout has passed"); n != c.lines {
-			t.Errorf("%v: %d lines, want %d\n%s", c.fail, n, c.lines, log.String())
-		}
+		require.NoError(t, err)
+		require.Equal(t, "m0 m1", identifiers(answer), "%+v", c.fail)
+		require.Len(t, g.batches, 1, "%+v", c.fail)
+		require.Len(t, g.batches[0], 2, "%+v", c.fail)
+		require.Equal(t, c.lines, strings.Count(log.String(), "visibility timeout has passed"), "%+v", c.fail)
 	}
 }
 
@@ -229,17 +226,14 @@ func TestRecordsBecomeDeliveries(t *testing.T) {
 	odd := record("b", 2, "z")
 	odd.Attributes = nil
 	event := events.SQSEvent{Records: []events.SQSMessage{record("a", 0, "x"), odd, record("a", 1, "y")}}
-	if _, err := lambdaevent.Batch(handle, nowhere, unmeasured, slog.New(slog.DiscardHandler))(context.Background(),
-		event); err != nil {
-		t.Fatal(err)
-	}
+	_, err := lambdaevent.Batch(handle, nowhere, unmeasured, slog.New(slog.DiscardHandler))(context.Background(),
+		event)
+	require.NoError(t, err)
 	want := []string{
 		`a m0 r0 x 3 "AROA:f" 2026-11-21T03:00:00.123Z`,
 		`a m1 r1 y 3 "AROA:f" 2026-11-21T03:00:00.123Z`, `b m2 r2 z 1 "" 0001-01-01T00:00:00Z`,
 	}
-	if !slices.Equal(seen, want) {
-		t.Errorf("got\n%s\nwant\n%s", strings.Join(seen, "\n"), strings.Join(want, "\n"))
-	}
+	require.Equal(t, want, seen)
 }
 
 // P12a: what is handed over again after a panic may have been handled before.
@@ -259,10 +253,10 @@ func TestHandedOverAgainCountsAsReceivedBefore(t *testing.T) {
 	first.Attributes = map[string]string{"ApproximateReceiveCount": "1"}
 	odd.Attributes = nil
 	event := events.SQSEvent{Records: []events.SQSMessage{first, odd}}
-	if _, err := lambdaevent.Batch(handle, nowhere, unmeasured, slog.New(slog.DiscardHandler))(context.Background(),
-		event); err != nil || !slices.Equal(seen, []int{1, 1, 2, 2}) {
-		t.Errorf("received %v times, %v", seen, err)
-	}
+	_, err := lambdaevent.Batch(handle, nowhere, unmeasured, slog.New(slog.DiscardHandler))(context.Background(),
+		event)
+	require.NoError(t, err)
+	require.Equal(t, []int{1, 1, 2, 2}, seen)
 }
 
 // Rule 3: the handler's time is over two seconds before Lambda's.
@@ -271,15 +265,14 @@ func TestReserve(t *testing.T) {
 	ctx, cancel := context.WithDeadline(context.Background(), deadline)
 	defer cancel()
 	handle := func(ctx context.Context, _ string, _ []port.Delivery) []lambdaevent.Failed {
-		if got, ok := ctx.Deadline(); !ok || !got.Equal(deadline.Add(-2*time.Second)) {
-			t.Errorf("the context ends at %s, Lambda's at %s", got, deadline)
-		}
+		got, ok := ctx.Deadline()
+		require.True(t, ok, "the context ends at %s, Lambda's at %s", got, deadline)
+		require.True(t, got.Equal(deadline.Add(-2*time.Second)))
 		return nil
 	}
 	event := events.SQSEvent{Records: []events.SQSMessage{record("q", 0, "x")}}
-	if _, err := lambdaevent.Batch(handle, nowhere, unmeasured, slog.New(slog.DiscardHandler))(ctx, event); err != nil {
-		t.Fatal(err)
-	}
+	_, err := lambdaevent.Batch(handle, nowhere, unmeasured, slog.New(slog.DiscardHandler))(ctx, event)
+	require.NoError(t, err)
 }
 
 // Bodies never reach the log, not even through the log line of a panic.
@@ -287,11 +280,9 @@ func TestPanicIsLoggedByID(t *testing.T) {
 	var log bytes.Buffer
 	handle := func(context.Context, string, []port.Delivery) []lambdaevent.Failed { panic("poison") }
 	event := events.SQSEvent{Records: []events.SQSMessage{record("q", 7, "card 4111111111111111")}}
-	if _, err := lambdaevent.Batch(handle, nowhere, unmeasured,
-		slog.New(slog.NewTextHandler(&log, nil)))(context.Background(), event); err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(log.String(), "messageId=m7") || strings.Contains(log.String(), "4111111111111111") {
-		t.Errorf("logged:\n%s", log.String())
-	}
+	_, err := lambdaevent.Batch(handle, nowhere, unmeasured,
+		slog.New(slog.NewTextHandler(&log, nil)))(context.Background(), event)
+	require.NoError(t, err)
+	require.Contains(t, log.String(), "messageId=m7")
+	require.NotContains(t, log.String(), "4111111111111111")
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"reflect"
 	"strings"
 	"testing"
 
@@ -166,20 +165,20 @@ func TestNumbersWithoutBounds(t *testing.T) {
 // The sender of a bad order is notified, if the order names its reply-to.
 func TestRefusedSubmissionKeepsItsSender(t *testing.T) {
 	o, err := message.DecodeSubmit([]byte(`{"schema":1,"priority":7,"orderId":"o-1","replyTo":"shop","x":1}`))
-	if id, replyTo := o.Known(); err == nil || id != "o-1" || replyTo != "shop" {
-		t.Errorf("%+v, %v", o, err)
-	}
+	id, replyTo := o.Known()
+	require.Error(t, err)
+	require.Equal(t, "o-1", id)
+	require.Equal(t, "shop", replyTo)
 	o, _ = message.DecodeSubmit([]byte(`{"schema":1,"orderId":"../o","replyTo":"a b"}`))
-	if id, replyTo := o.Known(); id != "" || replyTo != "" {
-		t.Errorf("made-up names are used: %q %q", id, replyTo)
-	}
+	id, replyTo = o.Known()
+	require.Empty(t, id)
+	require.Empty(t, replyTo)
 }
 
 func TestNewerSchemaIsGivenBack(t *testing.T) {
-	if _, err := message.DecodeSubmit([]byte(`{"schema":2,"orderId":"o-1","order":[],"new":1}`)); !errors.Is(
-		err, message.ErrNewer) || errors.Is(err, message.ErrUnreadable) {
-		t.Errorf("submit: %v", err)
-	}
+	_, err := message.DecodeSubmit([]byte(`{"schema":2,"orderId":"o-1","order":[],"new":1}`))
+	require.ErrorIs(t, err, message.ErrNewer)
+	require.NotErrorIs(t, err, message.ErrUnreadable)
 	data := []byte(`{"schema":2,"task":{"id":7}}`) // of another type, even
 	for name, err := range map[string]error{
 		"request": second(message.Decode[message.Request](data)),
@@ -210,16 +209,12 @@ func TestTextsAreOfOneLine(t *testing.T) {
 			`{"schema":1,"kind":"answer","task":"o-1","id":"a-1","step":"b","round":1,"by":"ann","value":1,"reason":%s}`,
 			`{"schema":1,"kind":"answer","task":"o-1","id":"a-1","step":"b","round":1,"by":%s,"value":1}`,
 		} {
-			if _, err := message.Decode[message.Control](fmt.Appendf(nil, c, text)); !errors.Is(err,
-				message.ErrUnreadable) {
-				t.Errorf("%s with %s: %v", c, text, err)
-			}
+			_, err := message.Decode[message.Control](fmt.Appendf(nil, c, text))
+			require.ErrorIs(t, err, message.ErrUnreadable, c)
 		}
 		const reply = `{"schema":1,"task":"o-1","step":"a","attempt":1,"operation":"do","outcome":"failed","error":{"code":%s,"message":"no"}}`
-		if _, err := message.Decode[message.Reply](fmt.Appendf(nil, reply, text)); !errors.Is(err,
-			message.ErrUnreadable) {
-			t.Errorf("a code with %s: %v", text, err)
-		}
+		_, err := message.Decode[message.Reply](fmt.Appendf(nil, reply, text))
+		require.ErrorIs(t, err, message.ErrUnreadable)
 	}
 }
 
@@ -242,9 +237,7 @@ func TestContentHashIsOfTheContent(t *testing.T) {
 		{`"\u20ac"`, `"€"`},
 	} {
 		for _, other := range same[1:] {
-			if hash(same[0]) != hash(other) {
-				t.Errorf("%s and %s are the same order", same[0], other)
-			}
+			require.Equal(t, hash(other), hash(same[0]), other)
 		}
 	}
 	all := []string{
@@ -257,14 +250,11 @@ func TestContentHashIsOfTheContent(t *testing.T) {
 	}
 	seen := map[string]string{}
 	for _, order := range all {
-		if was, ok := seen[hash(order)]; ok {
-			t.Errorf("%s and %s have one hash", was, order)
-		}
+		_, ok := seen[hash(order)]
+		require.False(t, ok, order)
 		seen[hash(order)] = order
 	}
-	if len(hash(`1`)) != 32 {
-		t.Errorf("%q is not 16 bytes", hash(`1`))
-	}
+	require.Len(t, hash(`1`), 32)
 }
 
 func TestContentHashIsOfTheHeaderToo(t *testing.T) {
@@ -274,16 +264,12 @@ func TestContentHashIsOfTheHeaderToo(t *testing.T) {
 	same.OrderID = "y"
 	same.Priority = "normal"
 	same.Deadline = 5
-	if message.ContentHash(base) != message.ContentHash(same) {
-		t.Error("ID, deadline and the default priority are no content")
-	}
+	require.Equal(t, message.ContentHash(same), message.ContentHash(base))
 	other[0].Workflow = "other"
 	other[1].Priority = "high"
 	other[2].ReplyTo = "shop"
 	for _, o := range other {
-		if message.ContentHash(base) == message.ContentHash(o) {
-			t.Errorf("%+v is another order", o)
-		}
+		require.NotEqual(t, message.ContentHash(o), message.ContentHash(base), "%+v", o)
 	}
 }
 
@@ -349,9 +335,9 @@ func TestInputsAreReadStrictly(t *testing.T) {
 			OrderID: "o-1",
 			Event:   core.Command{Name: core.Resubmit, ID: "c-1", Step: "charge", Input: json.RawMessage(input)},
 		}
-		if err := c.Check(); !errors.Is(err, message.ErrUnreadable) || !strings.Contains(err.Error(), want) {
-			t.Errorf("%.40s: %v", input, err)
-		}
+		err := c.Check()
+		require.ErrorIs(t, err, message.ErrUnreadable, input)
+		require.ErrorContains(t, err, want, input)
 	}
 }
 
@@ -369,13 +355,10 @@ func TestStatedOutputsAreReadStrictly(t *testing.T) {
 		`"` + strings.Repeat("x", core.MaxOutput) + `"`: "the limit is 49152",
 	} {
 		err := stated(output).Check()
-		if !errors.Is(err, message.ErrUnreadable) || !strings.Contains(err.Error(), want) {
-			t.Errorf("%.40s: %v", output, err)
-		}
+		require.ErrorIs(t, err, message.ErrUnreadable, output)
+		require.ErrorContains(t, err, want, output)
 	}
-	if err := stated(`"` + strings.Repeat("x", core.MaxOutput-2) + `"`).Check(); err != nil {
-		t.Errorf("the largest: %v", err)
-	}
+	require.NoError(t, stated(`"`+strings.Repeat("x", core.MaxOutput-2)+`"`).Check(), "the largest")
 }
 
 // What is read, and why a message is refused. Unknown fields are refused only in a submission, so that old and new
@@ -438,9 +421,8 @@ func TestBadEnvelopes(t *testing.T) {
 		strings.Repeat("[", 10_000), "\xff",
 	} {
 		for _, name := range []string{"request", "reply", "control", "status", "quarantined"} {
-			if _, err := decodeAs(name, []byte(data)); !errors.Is(err, message.ErrUnreadable) {
-				t.Errorf("%s %.20q: %v", name, data, err)
-			}
+			_, err := decodeAs(name, []byte(data))
+			require.ErrorIs(t, err, message.ErrUnreadable, name)
 		}
 	}
 }
@@ -455,20 +437,16 @@ func TestValuesAreUsedAsTheyAre(t *testing.T) {
 	}
 	bad := *reply
 	bad.Attempt = -1
-	if _, err := message.Of[message.Reply](port.Delivery{Message: port.Message{Value: &bad}}); !errors.Is(err,
-		message.ErrUnreadable) {
-		t.Errorf("a reply of no attempt: %v", err)
-	}
-	if got, err := message.Of[message.Reply](port.Delivery{Message: port.Message{Body: body}}); err != nil ||
-		!reflect.DeepEqual(got, reply) {
-		t.Errorf("%+v %v", got, err)
-	}
+	_, err = message.Of[message.Reply](port.Delivery{Message: port.Message{Value: &bad}})
+	require.ErrorIs(t, err, message.ErrUnreadable, "a reply of no attempt")
+	got, err = message.Of[message.Reply](port.Delivery{Message: port.Message{Body: body}})
+	require.NoError(t, err)
+	require.Equal(t, reply, got)
 	control, err := decodeAs("control", examples()["control"][0])
 	require.NoError(t, err)
 	d := port.Delivery{Message: port.Message{Value: control}}
-	if _, err := message.Of[message.Reply](d); !errors.Is(err, message.ErrUnreadable) {
-		t.Errorf("a wake read as a reply: %v", err)
-	}
+	_, err = message.Of[message.Reply](d)
+	require.ErrorIs(t, err, message.ErrUnreadable, "a wake read as a reply")
 }
 
 func FuzzDecodeSubmit(f *testing.F) {
@@ -480,19 +458,13 @@ func FuzzDecodeSubmit(f *testing.F) {
 			return
 		}
 		again, err := o.Encode()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if len(again) > port.MaxOrder { // escapes can make it longer
 			return
 		}
 		p, err := message.DecodeSubmit(again)
-		if err != nil {
-			t.Fatalf("%s: %v", again, err)
-		}
-		if message.ContentHash(o) != message.ContentHash(p) {
-			t.Fatalf("another order:\n%s\n%s", data, again)
-		}
+		require.NoError(t, err)
+		require.Equal(t, message.ContentHash(p), message.ContentHash(o))
 	})
 }
 
@@ -511,9 +483,8 @@ func FuzzDecodeEnvelopes(f *testing.F) {
 				}
 				continue
 			}
-			if _, err := v.Encode(); err != nil {
-				t.Fatalf("%s: read, but not written: %v", name, err)
-			}
+			_, err = v.Encode()
+			require.NoError(t, err, name)
 		}
 	})
 }
@@ -526,17 +497,13 @@ func TestContentHashStays(t *testing.T) {
 		` [ 0.1000000000000000055511151231257827 , "{\"no\":[member]}" , {} , [] , "\\" ] `:    "ed5ffd3ddb7caa1b57cbf062eb05efda",
 		`{"items":[{"sku":"a","quantity":1,"unitPrice":5.10}],"payment":{"card":"4711"}}`:      "52f4a4892634d0b679f93180025e8cfc",
 	} {
-		if got := hash(order); got != want {
-			t.Errorf("%s: %s, want %s", order, got, want)
-		}
+		require.Equal(t, want, hash(order), order)
 	}
 }
 
 // The tenant of an order is the part of its ID before the first colon.
 func TestTenant(t *testing.T) {
 	for id, want := range map[string]string{"acme:1001": "acme", "acme:eu:1": "acme", "1001": "", ":1": ""} {
-		if got := message.Tenant(id); got != want {
-			t.Errorf("%s is of %q, want %q", id, got, want)
-		}
+		require.Equal(t, want, message.Tenant(id), id)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
@@ -71,10 +73,7 @@ func TestQuestions(t *testing.T) {
 	} {
 		d := newDesk(t, asked(question))
 		d.decide(d.submit)
-		if is := d.task.ProcessState == core.Processing; is != ok {
-			t.Errorf("%.60s: the order is %s, and the question is good: %v", question, d.task.ProcessState,
-				ok)
-		}
+		require.Equal(t, ok, d.task.ProcessState == core.Processing, question)
 		if question == `{"timeout":"soon"}` &&
 			!strings.Contains(d.task.Reason.Text, `timeout is neither a duration, like "48h" or "7d"`) {
 			t.Errorf("%s: %s", question, d.task.Reason.Text)
@@ -89,13 +88,10 @@ func TestThirtyTwoPeopleVote(t *testing.T) {
 	for n := range core.MaxVoters {
 		d.decide(answered(n, fmt.Sprintf("%0128d", n), []string{`"yes"`, `"no"`}[n%2]))
 	}
-	if n, most := sizeOf(d.task), protocol.Reserve(d.def); n > most {
-		t.Errorf("with all votes the task has %d bytes, the reserve is %d", n, most)
-	}
+	n, most := sizeOf(d.task), protocol.Reserve(d.def)
+	require.LessOrEqual(t, n, most)
 	d.refused(answered(99, "one-more", `"yes"`))
-	if n := len(d.task.Step("w").Answers.Votes); n != core.MaxVoters {
-		t.Errorf("%d votes are kept", n)
-	}
+	require.Len(t, d.task.Step("w").Answers.Votes, core.MaxVoters)
 }
 
 // P28: the value of an event is bounded.
@@ -117,18 +113,13 @@ func TestAnEventThatDoesNotFit(t *testing.T) {
 	try := func(ev core.Event) protocol.Decision {
 		dec, err := protocol.Decide(d.def, d.order, d.task, ev,
 			protocol.At{Now: d.now, By: d.by, SizeLimit: limit})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return dec
 	}
-	if dec := try(answered(1, "shop", `"`+strings.Repeat("x", 4000)+`"`)); dec.Verdict.Accepted ||
-		dec.Task.Step("w").State != core.Waiting {
-		t.Errorf("the verdict is %+v, the step %s", dec.Verdict, dec.Task.Step("w").State)
-	}
-	if dec := try(answered(1, "shop", `"x"`)); !dec.Verdict.Accepted {
-		t.Errorf("a short value is refused: %s", dec.Verdict.Reason)
-	}
+	dec := try(answered(1, "shop", `"`+strings.Repeat("x", 4000)+`"`))
+	require.False(t, dec.Verdict.Accepted)
+	require.Equal(t, core.Waiting, dec.Task.Step("w").State)
+	require.True(t, try(answered(1, "shop", `"x"`)).Verdict.Accepted, "a short value is refused")
 	wrong := answered(2, "shop", `7`)
 	wrong.Round = 5
 	for range 30 { // An order with a shorter ID leaves part of the reserve.
@@ -156,13 +147,13 @@ func TestAMovedQuestionShowsWhatCounts(t *testing.T) {
 		}))
 		to.Hash = "another"
 		d.decide(core.Command{Name: core.Move, ID: "m", To: &core.Target{Definition: to}})
-		if s := d.task.Step("w"); d.task.Definition != to.Hash || s.State != state {
-			t.Fatalf("w is %s, and not moved: %+v", s.State, d.task.Commands.Verdicts)
-		}
+		s := d.task.Step("w")
+		require.Equal(t, to.Hash, d.task.Definition)
+		require.Equal(t, state, s.State)
 		input, err := protocol.InputOf(to, d.order, d.task, 0)
-		if want := `{"question":"may it?","need":2,"timeout":"1h0m0s"}`; err != nil || string(input) != want {
-			t.Errorf("%s: the question is %s (%v), want %s", state, input, err, want)
-		}
+		want := `{"question":"may it?","need":2,"timeout":"1h0m0s"}`
+		require.NoError(t, err, "%+v", state)
+		require.Equal(t, want, string(input), "%+v", state)
 	}
 }
 
@@ -202,17 +193,15 @@ func TestAnEarlyAnswerThatDoesNotCountIsRefused(t *testing.T) {
 		Output: json.RawMessage(`{}`),
 	})
 	a := d.task.Step("w").Answers
-	if len(a.Verdicts) != 3 {
-		t.Fatalf("the step keeps the verdicts %+v, want those of two early answers and a refusal", a.Verdicts)
-	}
+	require.Len(t, a.Verdicts, 3)
 	v := a.Verdicts[2]
-	if v.Accepted || v.By != "bob" || v.Command != "answer" || v.At != d.now ||
-		!strings.Contains(v.Reason, "not among those who may answer") {
-		t.Errorf("the last verdict is %+v, want a refusal of bob's answer", v)
-	}
-	if len(a.Votes) != 1 || a.Votes[0].By != "ann" {
-		t.Errorf("the votes %+v count, want ann's alone", a.Votes)
-	}
+	require.False(t, v.Accepted, "the last verdict is %+v, want a refusal of bob's answer", v)
+	require.Equal(t, "bob", v.By)
+	require.Equal(t, "answer", v.Command)
+	require.Equal(t, d.now, v.At)
+	require.Contains(t, v.Reason, "not among those who may answer")
+	require.Len(t, a.Votes, 1)
+	require.Equal(t, "ann", a.Votes[0].By)
 }
 
 // P36: the verdict of an answer has its reason and its sender, also after the decision. If the document has
@@ -230,15 +219,12 @@ func TestAnswersSayWhy(t *testing.T) {
 			ev.Note = "seen " + strings.Repeat("x", 2*core.MaxMessage)
 			dec, err := protocol.Decide(d.def, d.order, d.task, ev,
 				protocol.At{Now: d.now, By: d.by, SizeLimit: limit})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			d.task = dec.Task
 		}
 		s := d.task.Step("w")
-		if s.State != core.Processed || len(s.Answers.Verdicts) != 2 {
-			t.Fatalf("it is %s with %+v", s.State, s.Answers)
-		}
+		require.Equal(t, core.Processed, s.State)
+		require.Len(t, s.Answers.Verdicts, 2)
 		for i, by := range []string{"ann", "bob"} {
 			v := s.Answers.Verdicts[i]
 			if kept := v.By == by && strings.HasPrefix(v.Note, "seen x") &&

@@ -88,16 +88,13 @@ func TestAnotherInputIsRefused(t *testing.T) {
 	}
 	d := stopped(t, grade(core.Plain))
 	d.decide(core.Command{Name: core.Resolve, ID: "f", Number: 0, Step: "b", Fact: core.Undone})
-	if v := d.command(t, correcting(d, "b", corrected), 0).Verdict; !v.Accepted {
-		t.Errorf("a plain service has no memory of keys: %+v", v)
-	}
+	require.True(t, d.command(t, correcting(d, "b", corrected), 0).Verdict.Accepted)
 	d = begun(t, step("a", stopping),
 		func() core.StepDefinition { w := waitStep("w", core.Minute); w.After = []string{"a"}; return w }())
 	d.decide(failed("a", 1))
-	if v := d.command(t, correcting(d, "w", corrected), 0).Verdict; v.Accepted ||
-		!strings.Contains(v.Reason, "calls no agent") {
-		t.Errorf("of a wait: %+v", v)
-	}
+	v := d.command(t, correcting(d, "w", corrected), 0).Verdict
+	require.False(t, v.Accepted, "of a wait: %+v", v)
+	require.Contains(t, v.Reason, "calls no agent")
 }
 
 // P51, P28: an input that would use space of the reserve is refused, and nothing changes.
@@ -106,14 +103,12 @@ func TestAnotherInputKeepsTheReserve(t *testing.T) {
 	d.decide(core.Command{Name: core.Resolve, ID: "f", Number: 0, Step: "b", Fact: core.NotHappened})
 	room := protocol.SizeLimit(protocol.Reserve(d.def) + 1000)
 	long := json.RawMessage(`"` + strings.Repeat("x", 999) + `"`)
-	if dec := d.command(t, correcting(d, "b", long), room); dec.Verdict.Accepted ||
-		!strings.Contains(dec.Verdict.Reason, "does not fit") || dec.Task.Step("b").Corrected != nil ||
-		dec.Task.Commands.Number != 2 {
-		t.Errorf("%+v", dec.Verdict)
-	}
-	if dec := d.command(t, correcting(d, "b", corrected), room); !dec.Verdict.Accepted {
-		t.Errorf("%+v", dec.Verdict)
-	}
+	dec := d.command(t, correcting(d, "b", long), room)
+	require.False(t, dec.Verdict.Accepted, "%+v", dec.Verdict)
+	require.Contains(t, dec.Verdict.Reason, "does not fit")
+	require.Nil(t, dec.Task.Step("b").Corrected)
+	require.Equal(t, 2, dec.Task.Commands.Number)
+	require.True(t, d.command(t, correcting(d, "b", corrected), room).Verdict.Accepted)
 }
 
 // P51: the input that is shown is the new one. That of another step is evaluated, which needs the order.

@@ -2,7 +2,6 @@ package protocol_test
 
 import (
 	"encoding/json"
-	"errors"
 	"regexp"
 	"strings"
 	"testing"
@@ -18,9 +17,8 @@ func TestOrderIsOnlyAskedForWhereItIsNeeded(t *testing.T) {
 	d := newDesk(t, workflow(step("a"),
 		step("b", after("a"), func(s *core.StepDefinition) { s.Input = nil })))
 	d.order = nil
-	if _, err := d.try(d.submit); !errors.Is(err, core.ErrOrderNeeded) {
-		t.Fatalf("%v", err)
-	}
+	_, err := d.try(d.submit)
+	require.ErrorIs(t, err, core.ErrOrderNeeded)
 	d.order = json.RawMessage(`{"n":1}`)
 	d.decide(d.submit)
 	d.order = nil
@@ -73,14 +71,11 @@ func TestUnfitDocument(t *testing.T) {
 		d := begun(t, step("a"))
 		harm(d)
 		for _, ev := range []core.Event{done("a", 1), wake("a", 1), overdue("a", 1), cancel("c1"), d.submit} {
-			if _, err := protocol.Decide(d.def, d.order, d.task, ev, d.at()); !errors.Is(err, core.ErrUnfit) {
-				t.Errorf("%s, %s: %v", what, name(ev), err)
-			}
+			_, err := protocol.Decide(d.def, d.order, d.task, ev, d.at())
+			require.ErrorIs(t, err, core.ErrUnfit, what)
 		}
-		if _, err := protocol.Decide(d.def, d.order, d.task, nil, protocol.At{Now: d.now}); !errors.Is(err,
-			core.ErrUnfit) {
-			t.Errorf("%s, restart: %v", what, err)
-		}
+		_, err := protocol.Decide(d.def, d.order, d.task, nil, protocol.At{Now: d.now})
+		require.ErrorIs(t, err, core.ErrUnfit, what)
 	}
 }
 
@@ -97,9 +92,8 @@ func TestLongCodesAreCutBetweenCharacters(t *testing.T) {
 	r := later("a", 1)
 	r.Code = "x" + strings.Repeat("é", 100)
 	d.decide(r)
-	if got, want := d.task.Step("a").Error.Code, "x"+strings.Repeat("é", 63); got != want {
-		t.Errorf("the code is %q, want %q", got, want)
-	}
+	got, want := d.task.Step("a").Error.Code, "x"+strings.Repeat("é", 63)
+	require.Equal(t, want, got)
 }
 
 // P32. Time in a queue counts neither against an undo nor against the hop budget.
@@ -109,20 +103,20 @@ func TestBacklogIsNotCounted(t *testing.T) {
 	d.decide(failed("a", 1))
 	d.wait(core.Minute)
 	d.sweep("a")
-	if s := d.task.Step("a"); s.State != core.UndoWait || s.Failures.Undo != 0 || s.Failures.Queued == 0 {
-		t.Errorf("%s, %d failures, queued %s", states(d.task), s.Failures.Undo, s.Failures.Queued)
-	}
+	s := d.task.Step("a")
+	require.Equal(t, core.UndoWait, s.State)
+	require.Zero(t, s.Failures.Undo)
+	require.NotZero(t, s.Failures.Queued)
 
 	d = begun(t, step("a"))
 	hops := d.task.Hops
 	d.wait(30 * core.Second)
 	d.sweep("a")
-	if s := d.task.Step("a"); d.task.Hops != hops-1 || s.Failures.Do != 0 || s.State != core.Pending {
-		t.Errorf("%s, %d failures, %d hops after %d", states(d.task), s.Failures.Do, d.task.Hops, hops)
-	}
-	if s := d.task.Step("a"); s.Claim.Allowance <= 20*core.Second {
-		t.Errorf("the backlog has granted it %s", s.Claim.Allowance)
-	}
+	s = d.task.Step("a")
+	require.Equal(t, hops-1, d.task.Hops)
+	require.Zero(t, s.Failures.Do)
+	require.Equal(t, core.Pending, s.State)
+	require.Greater(t, d.task.Step("a").Claim.Allowance, 20*core.Second)
 	if d.decide(done("a", 1)); d.task.Step("a").Claim.Allowance != 0 {
 		t.Errorf("done, and its allowance is still stored: %s", d.task.Step("a").Claim.Allowance)
 	}
@@ -154,9 +148,7 @@ func TestTraceOfARequest(t *testing.T) {
 		for _, e := range effects {
 			if r, ok := e.(core.SendRequest); ok {
 				parts := form.FindStringSubmatch(r.Trace)
-				if parts == nil {
-					t.Fatalf("trace %q", r.Trace)
-				}
+				require.NotNil(t, parts, "trace %q", r.Trace)
 				traces[parts[1]] = true
 				spans[parts[2]] = true
 			}
@@ -166,9 +158,8 @@ func TestTraceOfARequest(t *testing.T) {
 	d.decide(later("a", 1))
 	d.wait(core.Minute)
 	take(d.decide(wake("a", 1)).Effects)
-	if len(traces) != 1 || len(spans) != 3 {
-		t.Errorf("%d traces, %d spans", len(traces), len(spans))
-	}
+	require.Len(t, traces, 1)
+	require.Len(t, spans, 3)
 }
 
 // P45. In Error, an undo that is handed back waits for the operator without a count.

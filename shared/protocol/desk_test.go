@@ -4,11 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
@@ -274,13 +275,9 @@ func (d *desk) try(ev core.Event) (protocol.Decision, error) {
 	}
 	before := snapshot(d.task)
 	dec, err := protocol.Decide(def, d.order, d.task, ev, d.at())
-	if after := snapshot(d.task); after != before {
-		d.Fatalf("%s changed its argument:\n%s\n%s", name(ev), before, after)
-	}
+	require.Equal(d, before, snapshot(d.task))
 	if err == nil {
-		if fault := faultOf(d.def, d.task, dec, ev); fault != nil {
-			d.Fatalf("%s: %v", name(ev), fault)
-		}
+		require.NoError(d, faultOf(d.def, d.task, dec, ev))
 		without, err := protocol.Decide(def, nil, d.task, ev, d.at())
 		if without.Task != nil && d.task == nil {
 			without.Task.Order = dec.Task.Order
@@ -296,9 +293,7 @@ func (d *desk) try(ev core.Event) (protocol.Decision, error) {
 func (d *desk) decide(ev core.Event) protocol.Decision {
 	d.Helper()
 	dec, err := d.try(ev)
-	if err != nil {
-		d.Fatalf("%s: %v", name(ev), err)
-	}
+	require.NoError(d, err)
 	if dec.Changed {
 		d.commit(dec.Task)
 	}
@@ -327,9 +322,7 @@ func (d *desk) commit(t *protocol.Task) {
 // settle commits a Settle after a decision whose end was reported completely (P11).
 func (d *desk) settle(dec protocol.Decision) {
 	d.Helper()
-	if !settles(d.def, dec) {
-		d.Fatalf("it has not reported all of the end: %s", brief(dec.Effects))
-	}
+	require.True(d, settles(d.def, dec), "it has not reported all of the end: %s", brief(dec.Effects))
 	d.commit(protocol.Settled(d.task))
 }
 
@@ -359,19 +352,13 @@ func (d *desk) sweep(backlog ...string) (all []core.Effect) {
 func stored(t testing.TB, task *protocol.Task) *protocol.Task {
 	t.Helper()
 	b, err := state.EncodeTask(task)
-	if err != nil {
-		t.Fatalf("%v\n%+v", err, task)
-	}
+	require.NoError(t, err)
 	got, err := state.DecodeTask(b)
-	if err != nil {
-		t.Fatalf("%v\n%s", err, b)
-	}
+	require.NoError(t, err)
 	if len(got.Steps) == 0 {
 		got.Steps = nil
 	}
-	if !reflect.DeepEqual(got, task) {
-		t.Fatalf("the document loses something:\n%+v\n%+v", got, task)
-	}
+	require.Equal(t, task, got)
 	return got
 }
 
@@ -581,12 +568,8 @@ func states(t *protocol.Task) string {
 // expect compares the effects of a decision, and the task after it, with their short forms.
 func (d *desk) expect(effects []core.Effect, wantStates, wantEffects string) {
 	d.Helper()
-	if got := states(d.task); got != wantStates {
-		d.Errorf("states\n got %s\nwant %s", got, wantStates)
-	}
-	if got := brief(effects); got != wantEffects {
-		d.Errorf("effects\n got %s\nwant %s", got, wantEffects)
-	}
+	require.Equal(d, wantStates, states(d.task))
+	require.Equal(d, wantEffects, brief(effects))
 }
 
 // refused decides a command that must be refused.
@@ -594,22 +577,18 @@ func (d *desk) refused(ev core.Event) {
 	d.Helper()
 	before := states(d.task)
 	dec := d.decide(ev)
-	if dec.Verdict == nil || dec.Verdict.Accepted || dec.Verdict.Reason == "" || len(dec.Effects) > 0 {
-		d.Errorf("%s must be refused with a reason, got %+v and %q", name(ev), dec.Verdict,
-			brief(dec.Effects))
-	}
-	if got := states(d.task); got != before {
-		d.Errorf("a refused command changed the task\n got %s\nwant %s", got, before)
-	}
+	require.NotNil(d, dec.Verdict)
+	require.False(d, dec.Verdict.Accepted)
+	require.NotEmpty(d, dec.Verdict.Reason)
+	require.Empty(d, dec.Effects)
+	require.Equal(d, before, states(d.task))
 }
 
 // ignored decides an event that must change nothing, and returns the effects that it emits again.
 func (d *desk) ignored(ev core.Event) []core.Effect {
 	d.Helper()
 	dec := d.decide(ev)
-	if dec.Changed {
-		d.Errorf("%s must change nothing, and led to %s", name(ev), states(d.task))
-	}
+	require.False(d, dec.Changed, "%s must change nothing, and led to %s", name(ev), states(d.task))
 	return dec.Effects
 }
 
@@ -664,4 +643,5 @@ func wake(step string, attempt int) core.Wake { return core.Wake{Step: step, Att
 func overdue(step string, attempt int) core.Overdue {
 	return core.Overdue{Step: step, Attempt: attempt}
 }
+
 func cancel(id string) core.Command { return core.Command{Name: core.Cancel, OrderID: orderID, ID: id} }

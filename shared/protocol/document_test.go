@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/state"
@@ -43,9 +45,7 @@ func FuzzDocument(f *testing.F) {
 		before := snapshot(task)
 		for _, ev := range eventsOn(task) {
 			dec, err := protocol.Decide(def, []byte(`{}`), task, ev, protocol.At{Now: noon, By: "x"})
-			if snapshot(task) != before {
-				t.Fatalf("%s changed its argument", name(ev))
-			}
+			require.Equal(t, before, snapshot(task))
 			if err == nil && dec.Changed && dec.Task.Steps != nil && supervises(ev) &&
 				len(requests(dec.Effects)) > 0 {
 				t.Fatalf("P16: %s asks an agent", name(ev))
@@ -99,18 +99,16 @@ func TestTimesAreRead(t *testing.T) {
 		`"2026-11-21T05:29:60+05:30"`: noon - 12*3_600_000,
 	} {
 		got := noon + 5
-		if err := json.Unmarshal([]byte(text), &got); err != nil || got != want {
-			t.Errorf("%s is read as %d, %v, want %d", text, got, err, want)
-		}
+		require.NoError(t, json.Unmarshal([]byte(text), &got), text)
+		require.Equal(t, want, got, text)
 	}
 	for _, text := range []string{
 		`7`, `true`, `{}`, `"noon"`, `"2026-11-21"`, `"2026-11-21T12:00:00"`,
 		`"2026-11-21T12:00:60Z"`, `"2026-11-20T23:59:60+01:00"`, `"2026-11-20T23:59:61Z"`, `"2026-02-30T23:59:60Z"`,
 	} {
 		got := noon
-		if err := json.Unmarshal([]byte(text), &got); err == nil || !strings.Contains(err.Error(),
-			strings.Trim(text, `"`)) || !strings.Contains(err.Error(), "RFC 3339") {
-			t.Errorf("%s is read as %d, %v", text, got, err)
-		}
+		err := json.Unmarshal([]byte(text), &got)
+		require.ErrorContains(t, err, strings.Trim(text, `"`), text)
+		require.ErrorContains(t, err, "RFC 3339", text)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
@@ -54,10 +56,8 @@ func TestListsOfChildren(t *testing.T) {
 		}
 		d := family(t, c.list, changes...)
 		d.decide(d.submit)
-		if ended := d.task.ProcessState == core.Compensated; ended != (c.says != "") ||
-			!strings.Contains(d.task.Reason.Text, c.says) {
-			t.Errorf("%.20s: the order is %s: %s", c.list, d.task.ProcessState, d.task.Reason.Text)
-		}
+		require.Equal(t, c.says != "", d.task.ProcessState == core.Compensated, c.list)
+		require.Contains(t, d.task.Reason.Text, c.says, c.list)
 	}
 }
 
@@ -67,10 +67,10 @@ func TestAnItemThatIsTooLarge(t *testing.T) {
 		func(e *core.Each) { e.Tolerate = 1 })
 	d.decide(d.submit)
 	c := d.task.Steps[0].Children
-	if len(c.Open) != 2 || c.Failed != 1 || c.FailedAt[0] != 1 ||
-		!strings.Contains(c.Reason, "the limit is 49152") {
-		t.Errorf("%+v", c)
-	}
+	require.Len(t, c.Open, 2)
+	require.Equal(t, 1, c.Failed)
+	require.Equal(t, 1, c.FailedAt[0])
+	require.Contains(t, c.Reason, "the limit is 49152")
 }
 
 // If the list differs from that of the claim, as in a damaged order, no child outside the list of the claim
@@ -87,10 +87,11 @@ func TestAListThatChanges(t *testing.T) {
 			Parent: core.Parent{OrderID: orderID, Step: "all", Attempt: 1},
 			State:  core.ChildProcessed,
 		})
-		if c := d.task.Steps[0].Children; c.Started != 2 || len(c.Open) > 0 || c.Failed != 1 ||
-			!strings.Contains(c.Reason, says) {
-			t.Errorf("%s: %+v", list, c)
-		}
+		c := d.task.Steps[0].Children
+		require.Equal(t, 2, c.Started, list)
+		require.Empty(t, c.Open, list)
+		require.Equal(t, 1, c.Failed, list)
+		require.Contains(t, c.Reason, says, list)
 	}
 }
 
@@ -105,10 +106,11 @@ func TestCollectedOutputsAreBounded(t *testing.T) {
 			State:  core.ChildProcessed, Output: output,
 		})
 	}
-	if s := d.task.Steps[0]; !s.Claim.Undo || s.Error == nil || s.Error.Code != "children-failed" ||
-		!strings.Contains(s.Error.Message, "more than 16384 bytes") {
-		t.Errorf("%+v, %+v", s, s.Error)
-	}
+	s := d.task.Steps[0]
+	require.True(t, s.Claim.Undo, "%+v, %+v", s, s.Error)
+	require.NotNil(t, s.Error, "%+v, %+v", s, s.Error)
+	require.Equal(t, "children-failed", s.Error.Code)
+	require.Contains(t, s.Error.Message, "more than 16384 bytes")
 }
 
 // P28: if the output about the children does not fit beside the other outputs, the step fails, and the order is
@@ -123,13 +125,11 @@ func TestAnOutputAboutChildrenThatDoesNotFit(t *testing.T) {
 	}
 	dec, err := protocol.Decide(d.def, d.order, d.task, ended,
 		protocol.At{Now: d.now, By: d.by, SizeLimit: limit})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if s := dec.Task.Steps[0]; dec.Task.ProcessState != core.Compensating || s.Error == nil ||
-		s.Error.Code != core.CodeOutputTooLarge {
-		t.Errorf("the order is %s, %+v", dec.Task.ProcessState, s)
-	}
+	require.NoError(t, err)
+	s := dec.Task.Steps[0]
+	require.Equal(t, core.Compensating, dec.Task.ProcessState)
+	require.NotNil(t, s.Error, "the order is %s, %+v", dec.Task.ProcessState, s)
+	require.Equal(t, core.CodeOutputTooLarge, s.Error.Code)
 }
 
 // P40: whatever the number of children, the parent's document does not grow with it.
@@ -145,7 +145,6 @@ func TestTheParentsDocumentIsBounded(t *testing.T) {
 		})
 		largest = max(largest, sizeOf(d.task))
 	}
-	if d.task.ProcessState != core.Processed || largest > 5_000 {
-		t.Errorf("the order is %s, its document had %d bytes", d.task.ProcessState, largest)
-	}
+	require.Equal(t, core.Processed, d.task.ProcessState)
+	require.LessOrEqual(t, largest, 5_000)
 }

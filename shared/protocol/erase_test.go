@@ -3,7 +3,6 @@ package protocol_test
 import (
 	"bytes"
 	"encoding/json"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -69,20 +68,15 @@ func TestErasedOrder(t *testing.T) {
 		d := newDesk(t, workflow(step("a"), step("b")))
 		d.task = ended(end)
 		before, err := state.EncodeTask(d.task)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n := bytes.Count(before, []byte(secret)); n != 25 {
-			t.Fatalf("the document holds the secret %d times: %s", n, before)
-		}
+		require.NoError(t, err)
+		require.Equal(t, 25, bytes.Count(before, []byte(secret)))
 		dec, err := d.try(erase("e1"))
-		if err != nil || dec.Verdict == nil || !dec.Verdict.Accepted {
-			t.Fatalf("%s: %+v, %v", end, dec.Verdict, err)
-		}
+		require.NoError(t, err, "%+v", end)
+		require.NotNil(t, dec.Verdict, "%+v", end)
+		require.True(t, dec.Verdict.Accepted, "%+v", end)
 		after, err := state.EncodeTask(dec.Task)
-		if err != nil || bytes.Contains(after, []byte(secret)) {
-			t.Errorf("%s: it still holds the secret: %s, %v", end, after, err)
-		}
+		require.NoError(t, err, "%+v", end)
+		require.False(t, bytes.Contains(after, []byte(secret)), "%+v", end)
 		e := dec.Task
 		s := &dec.Task.Steps[0]
 		if e.Erased == nil || *e.Erased != (protocol.Erasure{By: "ann", Reason: "asked to", At: d.now}) ||
@@ -96,16 +90,14 @@ func TestErasedOrder(t *testing.T) {
 			s.Answers.Round != 1 {
 			t.Errorf("%s: %s", end, after)
 		}
-		if len(dec.Effects) != 1 || dec.Effects[0] != (core.EraseContent{OrderID: orderID, Hash: "c0ffee"}) {
-			t.Errorf("%s: %+v", end, dec.Effects)
-		}
-		if again, err := state.DecodeTask(after); err != nil || again.Erased == nil ||
-			*again.Erased != *e.Erased {
-			t.Errorf("read again: %+v, %v", again, err)
-		}
-		if d.task.Steps[0].Answers.Votes == nil || d.task.Commands.Verdicts[1].By != secret {
-			t.Error("the decision changed the task that it was given")
-		}
+		require.Len(t, dec.Effects, 1, "%+v", end)
+		require.EqualValues(t, core.EraseContent{OrderID: orderID, Hash: "c0ffee"}, dec.Effects[0], "%+v", end)
+		again, err := state.DecodeTask(after)
+		require.NoError(t, err)
+		require.NotNil(t, again.Erased, "read again: %+v, %v", again, err)
+		require.Equal(t, *e.Erased, *again.Erased)
+		require.NotNil(t, d.task.Steps[0].Answers.Votes, "the decision changed the task that it was given")
+		require.Equal(t, secret, d.task.Commands.Verdicts[1].By)
 	}
 }
 
@@ -125,32 +117,34 @@ func TestErasedOrderTakesNoCommand(t *testing.T) {
 		core.Command{Name: core.Cancel, OrderID: orderID, ID: "c7", Run: inRun},
 	} {
 		dec, err := d.try(ev)
-		if err != nil || dec.Verdict.Accepted || !strings.Contains(dec.Verdict.Reason, "was erased") ||
-			len(dec.Effects) > 0 || dec.Task.ProcessState != core.Compensated {
-			t.Errorf("%T: %+v, %v", ev, dec.Verdict, err)
-		}
+		require.NoError(t, err, "%+v", ev)
+		require.False(t, dec.Verdict.Accepted, "%+v", ev)
+		require.Contains(t, dec.Verdict.Reason, "was erased", "%+v", ev)
+		require.Empty(t, dec.Effects, "%+v", ev)
+		require.Equal(t, core.Compensated, dec.Task.ProcessState, "%+v", ev)
 	}
 	dec, err := d.try(core.Command{Name: core.UndoCommand, ID: "v1", Number: 3}) // it has a verdict
-	if err != nil || dec.Changed || len(dec.Effects) > 0 {
-		t.Errorf("an old command: %+v, %v", dec, err)
-	}
-	if dec, err := d.try(core.Command{
+	require.NoError(t, err)
+	require.False(t, dec.Changed, "an old command: %+v, %v", dec, err)
+	require.Empty(t, dec.Effects)
+	dec, err = d.try(core.Command{
 		Name: core.Erase,
 		ID:   "e0", Number: 4,
 		Sender: core.Sender{By: "bob", Reason: "late"},
-	}); err != nil || dec.Verdict.Accepted {
-		t.Errorf("one with an old number, which may have been refused before: %+v, %v", dec.Verdict, err)
-	}
+	})
+	require.NoError(t, err)
+	require.False(t, dec.Verdict.Accepted)
 	for id, changed := range map[string]bool{"e1": false, "e2": true} { // the same command, and another one
 		dec, err := d.try(core.Command{
 			Name: core.Erase,
 			ID:   id, Number: 5, ActiveAncestor: "p", KnownHash: "c0ffee",
 			Sender: core.Sender{By: "bob", Reason: "again"},
 		})
-		if err != nil || !dec.Verdict.Accepted || dec.Changed != changed || len(dec.Effects) != 1 ||
-			dec.Task.Erased.By != "ann" {
-			t.Errorf("%s: %+v, %v", id, dec, err)
-		}
+		require.NoError(t, err, id)
+		require.True(t, dec.Verdict.Accepted, id)
+		require.Equal(t, changed, dec.Changed, id)
+		require.Len(t, dec.Effects, 1, id)
+		require.Equal(t, "ann", dec.Task.Erased.By, id)
 	}
 }
 
@@ -208,13 +202,13 @@ func TestErasedChildAnswers(t *testing.T) {
 				OrderID: "p", Step: "each",
 				Attempt: attempt,
 			}, Ask: ask, Definition: d.def.Hash})
-			if err != nil || dec.Task.ProcessState != end || len(dec.Effects) != 1 {
-				t.Fatalf("%s, %s: %+v, %v", end, ask, dec, err)
-			}
-			if e, ok := dec.Effects[0].(core.ChildEnded); !ok || e.State != want ||
-				e.Parent.Attempt != attempt {
-				t.Errorf("%s, %s: %+v, want %s", end, ask, dec.Effects[0], want)
-			}
+			require.NoError(t, err, "%+v", end)
+			require.Equal(t, end, dec.Task.ProcessState)
+			require.Len(t, dec.Effects, 1, "%+v", end)
+			e, ok := dec.Effects[0].(core.ChildEnded)
+			require.True(t, ok, "%+v", end)
+			require.Equal(t, want, e.State, "%+v", end)
+			require.Equal(t, attempt, e.Parent.Attempt, "%+v", end)
 		}
 	}
 }

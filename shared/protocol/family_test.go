@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -127,9 +128,7 @@ func (h *household) decide(id string, ev core.Event, dies bool) *protocol.Verdic
 		def = h.defs[task.Definition]
 	}
 	dec, err := protocol.Decide(def, h.orders[id], task, ev, protocol.At{Now: h.now, By: "s"})
-	if err != nil {
-		h.Fatalf("%s, %+v: %v", id, ev, err)
-	}
+	require.NoError(h, err, id)
 	if dec.Changed {
 		next := *dec.Task
 		next.Version++
@@ -316,9 +315,7 @@ func (h *household) bounded() {
 	if s.Children == nil {
 		return
 	}
-	if len(s.Children.Open) > e.Concurrency {
-		h.Fatalf("%d children are open, %d may be", len(s.Children.Open), e.Concurrency)
-	}
+	require.LessOrEqual(h, len(s.Children.Open), e.Concurrency)
 	if !p.Terminal() && p.ProcessState != core.Error && protocol.Live(p) == 0 {
 		h.Fatalf("no time leads on%s", h.shown())
 	}
@@ -377,9 +374,7 @@ func (h *household) whole() {
 			}
 		}
 		steps := len(h.defs[t.Definition].Steps)
-		if want := map[core.State]int{core.Processed: steps}[t.ProcessState]; stands != want {
-			h.Fatalf("child %s is %s, and %d effects stand%s", id, t.ProcessState, stands, h.shown())
-		}
+		require.Equal(h, map[core.State]int{core.Processed: steps}[t.ProcessState], stands, id)
 		if t.Parent.Run == p.Run {
 			done += stands / steps
 		} else if stands > 0 {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
@@ -23,9 +25,7 @@ func TestTheCodeOfAFailureThatIsGoneOnAfter(t *testing.T) {
 			KnownHash: "c0ffee",
 		})
 		d.decide(coded(failed("a", 1), code))
-		if got := d.task.Steps[0].FailureCode; got != want {
-			t.Errorf("code %q is kept as %q, want %q", code, got, want)
-		}
+		require.Equal(t, want, d.task.Steps[0].FailureCode, code)
 	}
 }
 
@@ -42,9 +42,8 @@ func TestTheFailureOfTheDoIsSeen(t *testing.T) {
 	d.wait(core.Minute)
 	d.decide(core.Wake{Step: "a", Attempt: 2})
 	d.decide(undone("a", 3))
-	if seen != "no-such-zone" || d.task.Steps[0].Error.Code != "busy" {
-		t.Errorf("b sees %q, the last error is %q", seen, d.task.Steps[0].Error.Code)
-	}
+	require.Equal(t, "no-such-zone", seen)
+	require.Equal(t, "busy", d.task.Steps[0].Error.Code)
 }
 
 // P42: a step that was attempted may have had its effect, so an input that fails later leads to its undo as
@@ -80,10 +79,10 @@ func TestAnInputThatFailsAtAnotherAttempt(t *testing.T) {
 			d.def.Steps[0].Undo.Input = json.RawMessage(`"template"`)
 			broken = true
 			again(d)
-			if a := d.task.Steps[0]; a.State != core.Compensating || a.FailureCode != "expression" ||
-				d.task.ProcessState != core.Processing {
-				t.Errorf("a is %s after %q, the task %s", a.State, a.FailureCode, d.task.ProcessState)
-			}
+			a := d.task.Steps[0]
+			require.Equal(t, core.Compensating, a.State)
+			require.Equal(t, "expression", a.FailureCode)
+			require.Equal(t, core.Processing, d.task.ProcessState)
 		})
 	}
 }

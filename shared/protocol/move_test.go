@@ -3,12 +3,12 @@ package protocol_test
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
@@ -81,10 +81,9 @@ func TestEachPartOfADefinitionIsCompared(t *testing.T) {
 		was := reflect.ValueOf(v.Interface())
 		v.Set(other)
 		found := protocol.Differences(whole(), changed, &protocol.Task{})
-		if len(found) == 0 || slices.ContainsFunc(found,
-			func(d protocol.Difference) bool { return d.What == "" }) {
-			t.Errorf("the differences are %+v where %s is another one", found, at)
-		}
+		require.NotEmpty(t, found)
+		require.False(t, slices.ContainsFunc(found,
+			func(d protocol.Difference) bool { return d.What == "" }))
 		v.Set(was)
 	}
 	each("", reflect.ValueOf(changed))
@@ -104,9 +103,7 @@ func TestDifferencesAreNamed(t *testing.T) {
 		"|the output of the workflow is another one|false",
 		"|the deadline, the limits, the status messages, the alerts or the times of agents are others|false",
 	}
-	if !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
-	}
+	require.Equal(t, want, got)
 }
 
 // An attempted step is reported with the agent that was asked, whatever agent the new definition names.
@@ -132,28 +129,20 @@ func TestMoveKeepsTheAgentsOfAttempts(t *testing.T) {
 			Now: d.now,
 			By:  "s",
 		})
-	if err != nil || !dec.Verdict.Accepted {
-		t.Fatalf("%v %+v", err, dec.Verdict)
-	}
-	if got := dec.Task.Step("a").Claim.Agent; got != "" {
-		t.Errorf("the next attempt would be one of %s, which the new definition does not name", got)
-	}
+	require.NoError(t, err)
+	require.True(t, dec.Verdict.Accepted, "%v %+v", err, dec.Verdict)
+	require.Empty(t, dec.Task.Step("a").Claim.Agent)
 	for i, want := range []string{d.def.Steps[0].Agent, "", d.def.Steps[2].Agent} {
-		if got := dec.Task.Attempts.Last[i]; got.Agent != want {
-			t.Errorf("attempt %d of %s is said to be of %q, want %q", i, got.Step, got.Agent, want)
-		}
-		if d.task.Attempts.Last[i].Agent != "" {
-			t.Error("the task was changed before its decision is stored")
-		}
+		require.Equal(t, want, dec.Task.Attempts.Last[i].Agent, "%+v", i)
+		require.Empty(t, d.task.Attempts.Last[i].Agent)
 	}
 }
 
 func (d *desk) command(t *testing.T, ev core.Event, room protocol.SizeLimit) protocol.Decision {
 	t.Helper()
 	dec, err := protocol.Decide(d.def, d.order, d.task, ev, protocol.At{Now: d.now, By: "s", SizeLimit: room})
-	if err != nil || dec.Verdict == nil {
-		t.Fatalf("%v, %+v", err, dec.Verdict)
-	}
+	require.NoError(t, err)
+	require.NotNil(t, dec.Verdict, "%v, %+v", err, dec.Verdict)
 	return dec
 }
 
@@ -163,32 +152,31 @@ func TestMoveKeepsTheReserve(t *testing.T) {
 	d := moving(t)
 	steps := []core.StepDefinition{step("a"), step("b", after("a")), step("c", after("b"))}
 	room := protocol.SizeLimit(protocol.Reserve(target("three", steps...)) + 1000)
-	if v := d.command(t, core.Command{
+	v := d.command(t, core.Command{
 		Name: core.Move,
 		ID:   "m", Number: 4,
 		To: &core.Target{Definition: target("three", steps...)},
-	}, room).Verdict; !v.Accepted {
-		t.Errorf("three steps: %+v", v)
-	}
+	}, room).Verdict
+	require.True(t, v.Accepted, "three steps: %+v", v)
 	dec := d.command(t, core.Command{
 		Name: core.Move,
 		ID:   "m", Number: 4,
 		To: &core.Target{Definition: target("four", append(steps, step("d", after("c")))...)},
 	}, room)
-	if v := dec.Verdict; v.Accepted || !strings.Contains(v.Reason, "reserve for the steps") ||
-		dec.Task.Definition != d.task.Definition || len(dec.Task.Steps) != 3 {
-		t.Errorf("four steps: %+v", v)
-	}
+	v = dec.Verdict
+	require.False(t, v.Accepted, "four steps: %+v", v)
+	require.Contains(t, v.Reason, "reserve for the steps")
+	require.Equal(t, d.task.Definition, dec.Task.Definition)
+	require.Len(t, dec.Task.Steps, 3)
 }
 
 // P49: every decision is made with the definition that the task pins.
 func TestAnotherDefinitionDecidesNothing(t *testing.T) {
 	d := moving(t)
 	same := target("fedcba", step("a"), step("b", after("a")), step("c", after("b")))
-	if _, err := protocol.Decide(same, d.order, d.task, core.Command{Name: core.Resubmit, ID: "m", Number: 4},
-		protocol.At{Now: d.now}); !errors.Is(err, core.ErrUnfit) {
-		t.Errorf("%v", err)
-	}
+	_, err := protocol.Decide(same, d.order, d.task, core.Command{Name: core.Resubmit, ID: "m", Number: 4},
+		protocol.At{Now: d.now})
+	require.ErrorIs(t, err, core.ErrUnfit)
 }
 
 // child returns a desk whose order is a child that has stopped at b, and has reported this.
@@ -225,9 +213,7 @@ func TestAnUndoneChildStartsAgainWithTheDefinitionOfItsParent(t *testing.T) {
 				OrderID: orderID, Parent: again, Ask: core.AskStart,
 				Workflow: "test", Definition: "fedcba", To: x.to,
 			}, protocol.At{Now: d.now, By: "s"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if got := dec.Task; got.Definition != cmp.Or(x.pins, d.def.Hash) || got.Run != inRun+1 ||
 			got.ProcessState != core.Processing || got.Step("a").State != core.Processing {
 			t.Errorf("%s: it pins %s: %s", name, got.Definition, states(got))

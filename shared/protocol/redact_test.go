@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/token"
 )
@@ -37,32 +39,25 @@ func TestTokensAreRedacted(t *testing.T) {
 		{Step: "approve", Person: "ann"}, {Run: 12, Step: "b", Person: "Ånn~~~???"}, {Step: "a-1"},
 	} {
 		text, err := token.Fixed(false).Token("00000000", "o-1", of)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		mac := text[strings.LastIndexByte(text, '.')+1:]
 		for name, spelled := range spellings(text) {
 			got := core.RedactText("see " + spelled + ".")
-			if !strings.Contains(got, "(token)") || strings.Contains(got, mac[:8]) ||
-				!strings.HasPrefix(got, "see ") {
-				t.Errorf("%s: a text becomes %q", name, got)
-			}
-			if core.RedactText(got) != got {
-				t.Errorf("%s: %q is redacted again", name, got)
-			}
+			require.Contains(t, got, "(token)", name)
+			require.NotContains(t, got, mac[:8], name)
+			require.True(t, strings.HasPrefix(got, "see "), name)
+			require.Equal(t, got, core.RedactText(got), name)
 			asString := marshal(t, map[string]string{"seen": spelled, "at": "\b\u20ac"})
 			for _, value := range []string{`{"seen":["` + spelled + `"]}`, string(asString)} {
 				doc := core.RedactJSON(json.RawMessage(value))
 				text := string(doc)
-				if !json.Valid(doc) || !strings.Contains(text, "(token)") || strings.Contains(text, mac[:8]) {
-					t.Errorf("%s: %s becomes %s", name, value, doc)
-				}
+				require.True(t, json.Valid(doc), name)
+				require.Contains(t, text, "(token)", name)
+				require.NotContains(t, text, mac[:8], name)
 			}
 		}
 		for end := len(text) - len(mac) + 1; end < len(text); end++ {
-			if got := core.RedactText(text[:end] + "…"); got != "(token)…" {
-				t.Errorf("%s, cut at %d, becomes %q", text, end, got)
-			}
+			require.Equal(t, "(token)…", core.RedactText(text[:end]+"…"), "%+v", end)
 		}
 	}
 }
@@ -70,9 +65,7 @@ func TestTokensAreRedacted(t *testing.T) {
 func marshal(t *testing.T, v any) []byte {
 	t.Helper()
 	data, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return data
 }
 
@@ -86,12 +79,8 @@ func TestOtherTextsAreNotRedacted(t *testing.T) {
 		strings.Repeat(`\`, 9), strings.Repeat("%25", 9),
 		"00000000." + strings.Repeat("MS9h", 200) + ".dXllGwql4haxUySnKXUr6A",
 	} {
-		if got := core.RedactText(text); got != text {
-			t.Errorf("%q becomes %q", text, got)
-		}
-		if got := core.RedactJSON(json.RawMessage(text)); string(got) != text {
-			t.Errorf("JSON %q becomes %q", text, got)
-		}
+		require.Equal(t, text, core.RedactText(text))
+		require.Equal(t, text, string(core.RedactJSON(json.RawMessage(text))))
 	}
 }
 
@@ -106,13 +95,9 @@ func FuzzTokensAreRedacted(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, before, after string) {
 		plain, err := json.Marshal(before + text + after)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		twice, err := json.Marshal(string(plain))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, value := range [][]byte{plain, twice} {
 			got := core.RedactJSON(value)
 			if !json.Valid(got) || strings.Contains(string(got), mac) {

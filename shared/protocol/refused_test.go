@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -54,15 +53,11 @@ func TestRefusedCancelStaysRefused(t *testing.T) {
 	d.refused(cancel("first"))
 	flood(d, 9)
 	proveNoEffect(d)
-	if d.accepted(cancel("first")) {
-		t.Error("a cancel was refused, and is accepted now")
-	}
+	require.False(t, d.accepted(cancel("first")), "a cancel was refused, and is accepted now")
 	if v := d.task.Verdict("first"); v == nil || v.Accepted || v.Command != "cancel" || v.Reason == "" {
 		t.Errorf("its sender reads %+v", v)
 	}
-	if !d.accepted(cancel("another")) {
-		t.Errorf("another cancel is refused: %s", d.task.Verdict("another").Reason)
-	}
+	require.True(t, d.accepted(cancel("another")), "another cancel is refused")
 }
 
 // P17. A task that remembers as many refused cancels as it can takes no other one in that run; the operator's
@@ -74,21 +69,13 @@ func TestAFullListOfRefusedCancelsTakesNoOther(t *testing.T) {
 	}
 	proveNoEffect(d)
 	for _, id := range []string{"c0", "c19", "another"} {
-		if d.accepted(cancel(id)) {
-			t.Errorf("cancel %s is accepted", id)
-		}
+		require.False(t, d.accepted(cancel(id)), "cancel %s is accepted", id)
 	}
-	if !d.accepted(core.Command{Name: core.UndoCommand, ID: "u", Number: d.task.Commands.Number}) {
-		t.Error("the operator cannot undo it")
-	}
+	require.True(t, d.accepted(core.Command{Name: core.UndoCommand, ID: "u", Number: d.task.Commands.Number}))
 	d.decideAll(undone("p", 2), undone("a", 2))
-	if !d.accepted(core.Command{Name: core.Resubmit, ID: "r", Number: d.task.Commands.Number}) ||
-		len(d.task.Commands.Refused) > 0 {
-		t.Fatalf("the next run remembers %v", d.task.Commands.Refused)
-	}
-	if !d.accepted(core.Command{Name: core.Cancel, ID: "next", Run: 1}) {
-		t.Error("the next run takes no cancel")
-	}
+	require.True(t, d.accepted(core.Command{Name: core.Resubmit, ID: "r", Number: d.task.Commands.Number}))
+	require.Empty(t, d.task.Commands.Refused)
+	require.True(t, d.accepted(core.Command{Name: core.Cancel, ID: "next", Run: 1}))
 }
 
 // P5. A command with a number that was refused stays refused, however many verdicts came since, because the refusal
@@ -127,9 +114,8 @@ func TestOldNumbersAreNotRemembered(t *testing.T) {
 	for i := range 40 {
 		d.refused(core.Command{Name: core.UndoCommand, ID: fmt.Sprintf("u%d", i), Number: 0})
 	}
-	if d.task.Commands.Number != 1 || len(d.task.Commands.Refused) > 0 {
-		t.Errorf("the number is %d, and it remembers %v", d.task.Commands.Number, d.task.Commands.Refused)
-	}
+	require.Equal(t, 1, d.task.Commands.Number)
+	require.Empty(t, d.task.Commands.Refused)
 }
 
 // P36. Refused answers that no step takes leave the verdicts of commands alone, and stay refused after a move
@@ -141,13 +127,10 @@ func TestRefusedAnswersAreKeptApart(t *testing.T) {
 		return core.Answered{ID: id, Name: "bought", By: "ann", Value: json.RawMessage(`1`)}
 	}
 	for i := range 12 {
-		if d.accepted(event(fmt.Sprintf("e%d", i))) {
-			t.Fatal("an answer is accepted that no step takes")
-		}
+		require.False(t, d.accepted(event(fmt.Sprintf("e%d", i))), "an answer is accepted that no step takes")
 	}
-	if len(d.task.Commands.Verdicts) != 1 || d.task.Commands.Verdicts[0].ID != "u" {
-		t.Errorf("it keeps the verdicts %+v", d.task.Commands.Verdicts)
-	}
+	require.Len(t, d.task.Commands.Verdicts, 1)
+	require.Equal(t, "u", d.task.Commands.Verdicts[0].ID)
 	if v := d.task.Verdict("e0"); v == nil || v.Accepted || v.Command != "answer" || v.Reason == "" {
 		t.Errorf("the sender of the answer reads %+v", v)
 	}
@@ -158,20 +141,15 @@ func TestRefusedAnswersAreKeptApart(t *testing.T) {
 	})
 	to.Hash = "another"
 	d.settle(d.decide(failed("a", 1)))
-	if dec := d.decide(core.Command{
+	dec := d.decide(core.Command{
 		Name: core.Move,
 		ID:   "m", Number: d.task.Commands.Number,
 		To: &core.Target{Definition: to},
-	}); !dec.Verdict.Accepted {
-		t.Fatal(dec.Verdict.Reason)
-	}
+	})
+	require.True(t, dec.Verdict.Accepted, dec.Verdict.Reason)
 	d.def = to
-	if d.accepted(event("e0")) {
-		t.Error("an answer was refused, and is accepted now")
-	}
-	if !d.accepted(event("new")) {
-		t.Error("another answer is refused")
-	}
+	require.False(t, d.accepted(event("e0")), "an answer was refused, and is accepted now")
+	require.True(t, d.accepted(event("new")), "another answer is refused")
 }
 
 // P36. An answer that its step has refused stays refused when its verdict has left the list of that step.
@@ -183,19 +161,13 @@ func TestRefusedAnswerOfAStepStaysRefused(t *testing.T) {
 		return core.Answered{ID: id, Name: "bought", By: "ann", Value: json.RawMessage(value)}
 	}
 	d.decide(event("yes", `"no"`)) // The answer is refused for good, and the task stops.
-	if d.task.ProcessState != core.Error {
-		t.Fatalf("it is %s", d.task.ProcessState)
-	}
-	if d.accepted(event("first", `1`)) {
-		t.Fatal("a second event is accepted")
-	}
+	require.Equal(t, core.Error, d.task.ProcessState)
+	require.False(t, d.accepted(event("first", `1`)), "a second event is accepted")
 	for i := range 9 {
 		d.decide(event(fmt.Sprintf("e%d", i), `"no"`))
 	}
 	d.decide(core.Command{Name: core.Resubmit, ID: "r", Number: 0}) // the next round
-	if d.accepted(event("first", `1`)) {
-		t.Error("an answer was refused, and is accepted in the next round")
-	}
+	require.False(t, d.accepted(event("first", `1`)), "an answer was refused, and is accepted in the next round")
 }
 
 // The number of refusals that a task remembers is bounded, and they are stored.
@@ -208,12 +180,9 @@ func TestRefusalsAreBoundedAndStored(t *testing.T) {
 		}
 	}
 	text, err := state.EncodeTask(d.task)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	again, err := state.DecodeTask(text)
-	if err != nil || !slices.Equal(again.Commands.Refused["cancel"], d.task.Commands.Refused["cancel"]) ||
-		len(again.Commands.Refused) != len(d.task.Commands.Refused) {
-		t.Errorf("%v: stored %v, read %v", err, d.task.Commands.Refused, again.Commands.Refused)
-	}
+	require.NoError(t, err)
+	require.Equal(t, d.task.Commands.Refused["cancel"], again.Commands.Refused["cancel"])
+	require.Len(t, again.Commands.Refused, len(d.task.Commands.Refused))
 }

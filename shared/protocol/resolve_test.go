@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
@@ -66,13 +68,11 @@ func TestResolveWithAnOutputIsRefused(t *testing.T) {
 		alone.decideAll(wake("b", 1+n), undoFailed("b", 2+n))
 	}
 	alone.wait(core.Hour)
-	if alone.task.ProcessState != core.Error || alone.task.Step("b").State != core.UndoWait {
-		t.Fatalf("%s", states(alone.task))
-	}
-	if v := alone.command(t, happened(alone, "b", corrected), 0).Verdict; v.Accepted ||
-		!strings.Contains(v.Reason, "is being undone") {
-		t.Errorf("of a step that is undone alone: %+v", v)
-	}
+	require.Equal(t, core.Error, alone.task.ProcessState)
+	require.Equal(t, core.UndoWait, alone.task.Step("b").State)
+	v := alone.command(t, happened(alone, "b", corrected), 0).Verdict
+	require.False(t, v.Accepted, "of a step that is undone alone: %+v", v)
+	require.Contains(t, v.Reason, "is being undone")
 }
 
 // undoStops lets the order be undone until the undo of b has failed too often.

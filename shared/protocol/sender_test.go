@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
@@ -19,43 +21,38 @@ func TestVerdictsSayWhoAndWhy(t *testing.T) {
 		OrderID: orderID, Workflow: "test",
 		ContentHash: "c0ffee", KnownHash: "c0ffee",
 	}, protocol.At{Now: 1000})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	undo := core.Command{
 		Name: core.UndoCommand,
 		ID:   "u", Number: 99,
 		Sender: core.Sender{By: "ann", Reason: strings.Repeat("é", core.MaxMessage)},
 	}
 	reported, err := protocol.Decide(def, nil, d.Task, undo, protocol.At{Now: 2000})
-	if err != nil || len(reported.Task.Commands.Verdicts) != 1 {
-		t.Fatalf("%+v %v", reported, err)
-	}
-	if v := reported.Task.Commands.Verdicts[0]; v.By != "ann" || !strings.HasPrefix(v.Note, "éé") ||
-		len(v.Note) > core.MaxMessage || *reported.Verdict != v {
-		t.Errorf("%+v", v)
-	}
+	require.NoError(t, err)
+	require.Len(t, reported.Task.Commands.Verdicts, 1)
+	v := reported.Task.Commands.Verdicts[0]
+	require.Equal(t, "ann", v.By)
+	require.True(t, strings.HasPrefix(v.Note, "éé"), "%+v", v)
+	require.LessOrEqual(t, len(v.Note), core.MaxMessage)
+	require.Equal(t, v, *reported.Verdict)
 	cancel := core.Command{Name: core.Cancel, OrderID: orderID, ID: "c", Sender: core.Sender{By: "ann", Reason: "x"}}
 	// room for nothing but what must be stored
 	full := protocol.SizeLimit(protocol.Reserve(def))
 	reported, err = protocol.Decide(def, nil, d.Task, cancel, protocol.At{Now: 2000, SizeLimit: full})
-	if err != nil || len(reported.Task.Commands.Verdicts) != 1 {
-		t.Fatalf("%+v %v", reported, err)
-	}
-	if v := reported.Task.Commands.Verdicts[0]; v.By != "" || v.Note != "" || !v.Accepted ||
-		*reported.Verdict != v {
-		t.Errorf("%+v", v)
-	}
+	require.NoError(t, err)
+	require.Len(t, reported.Task.Commands.Verdicts, 1)
+	v = reported.Task.Commands.Verdicts[0]
+	require.Empty(t, v.By)
+	require.Empty(t, v.Note)
+	require.True(t, v.Accepted, "%+v", v)
+	require.Equal(t, v, *reported.Verdict)
 }
 
 // A text of the longest length is kept as it is; a longer one is cut at the border of a character.
 func TestTextsAreCutAtACharacter(t *testing.T) {
 	whole := strings.Repeat("é", core.MaxMessage/2)
-	if got := core.TrimMessage(whole); got != whole {
-		t.Errorf("%d bytes became %d", len(whole), len(got))
-	}
-	if got, want := core.TrimMessage(whole+"x"), strings.Repeat("é", (core.MaxMessage-len("…"))/2)+
-		"…"; got != want {
-		t.Errorf("%q", got)
-	}
+	require.Equal(t, whole, core.TrimMessage(whole))
+	got, want := core.TrimMessage(whole+"x"), strings.Repeat("é", (core.MaxMessage-len("…"))/2)+
+		"…"
+	require.Equal(t, want, got)
 }

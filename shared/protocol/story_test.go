@@ -24,15 +24,12 @@ import (
 // -run TestStories -update` writes the outcomes again; read the difference.
 func TestStories(t *testing.T) {
 	files, err := filepath.Glob("testdata/stories/*.story")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no stories: %v", err)
-	}
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".story"), func(t *testing.T) {
 			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			golden.Assert(t, report(t, string(text)), "stories/"+filepath.Base(file))
 		})
 	}
@@ -134,17 +131,13 @@ func (s *story) line(line string) {
 
 func (s *story) span(text string) core.Duration {
 	d, err := time.ParseDuration(text)
-	if err != nil {
-		s.Fatal(err)
-	}
+	require.NoError(s, err)
 	return core.DurationOf(d)
 }
 
 func (s *story) number(text string) int {
 	n, err := strconv.Atoi(text)
-	if err != nil {
-		s.Fatal(err)
-	}
+	require.NoError(s, err)
 	return n
 }
 
@@ -677,9 +670,7 @@ func (s *story) parse(kind string, words []string, opts map[string]string) core.
 		"undo-no-agent": coded(reply(name, 0, 0, core.UndoOp, core.OutcomeRetryLater), core.CodeNoAgent),
 		"undo-not-now":  coded(reply(name, 0, 0, core.UndoOp, core.OutcomeRetryLater), core.CodeUnauthorized),
 	}[kind]
-	if r.Step == "" {
-		s.Fatalf("there is no event %q", kind)
-	}
+	require.NotEmpty(s, r.Step, kind)
 	r.Run = run
 	r.Attempt = s.number(attempt)
 	r.NoEffect = slices.Contains(words, "no-effect")
@@ -759,9 +750,7 @@ func (s *story) sweepAll(backlog string) {
 		}
 		before := s.task
 		dec, err := s.try(ev)
-		if err != nil {
-			s.Fatal(err)
-		}
+		require.NoError(s, err)
 		s.printf("supervisor: %s", name(ev))
 		s.print(before, dec)
 		if settles(s.def, dec) {
@@ -776,9 +765,7 @@ func (s *story) sweepAll(backlog string) {
 
 func (s *story) restart() {
 	dec, err := protocol.Decide(s.def, s.order, s.task, nil, protocol.At{Now: s.now})
-	if err != nil {
-		s.Fatal(err)
-	}
+	require.NoError(s, err)
 	s.printEffects(dec.Effects)
 	if settles(s.def, dec) {
 		s.commit(protocol.Settled(s.task))

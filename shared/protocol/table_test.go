@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
@@ -13,9 +15,7 @@ import (
 // TestEveryTransitionIsDefinedOnce checks that exactly one row defines each cell of the tables.
 func TestEveryTransitionIsDefinedOnce(t *testing.T) {
 	defined, silent := protocol.Definitions()
-	if want := 11*10*8 + 15*8; len(defined) != want {
-		t.Errorf("%d cells, want %d", len(defined), want)
-	}
+	require.Len(t, defined, 11*10*8+15*8)
 	for cell, n := range defined {
 		if n != 1 {
 			t.Errorf("%s is defined %d times", cell, n)
@@ -292,15 +292,10 @@ func TestTransitionTable(t *testing.T) {
 			case dec.Changed:
 				got = string(dec.Task.Steps[0].State)
 			}
-			if got != want {
-				t.Errorf("%s × step %s × task %s: %s, want %s (%s)", event, state, mode, got, want,
-					dec.Ignored)
-			}
+			require.Equal(t, want, got, mode)
 		}
 	}
-	if want := 8 * 10 * 8; cells != want {
-		t.Errorf("%d cells, want %d", cells, want)
-	}
+	require.Equal(t, 8*10*8, cells)
 }
 
 // TestTaskTransitionTable walks every event × state of the task, the unknown one too.
@@ -330,9 +325,7 @@ func TestTaskTransitionTable(t *testing.T) {
 					d.task.Due = protocol.Live(d.task)
 				}
 			}
-			if got := outcomeOf(d, taskEvent(event)); got != want {
-				t.Errorf("%s × task %s: %s, want %s", event, mode, got, want)
-			}
+			require.Equal(t, want, outcomeOf(d, taskEvent(event)), mode)
 		}
 	}
 }

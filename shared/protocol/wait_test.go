@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
@@ -42,9 +44,7 @@ func TestUntil(t *testing.T) {
 		}}
 		d := newDesk(t, def)
 		d.decide(d.submit)
-		if got := states(d.task); got != want {
-			t.Errorf("until %s: %s, want %s", value, got, want)
-		}
+		require.Equal(t, want, states(d.task), value)
 	}
 }
 
@@ -88,13 +88,12 @@ func TestAMovedWaitShowsWhatCounts(t *testing.T) {
 			to := waiting(x.until, x.spread)
 			to.Hash += " moved"
 			d.decide(core.Command{Name: core.Move, ID: "m", To: &core.Target{Definition: to}})
-			if s := d.task.Step("w"); d.task.Definition != to.Hash || s.State != state {
-				t.Fatalf("%s: w is %s, and not moved: %+v", x.name, s.State, d.task.Commands.Verdicts)
-			}
-			if shown, err := protocol.InputOf(to, d.order, d.task, 0); err != nil ||
-				string(shown) != fmt.Sprintf("%q", want) {
-				t.Errorf("%s, %s: until is shown as %s (%v), want %s", x.name, state, shown, err, want)
-			}
+			s := d.task.Step("w")
+			require.Equal(t, to.Hash, d.task.Definition, x.name)
+			require.Equal(t, state, s.State, x.name)
+			shown, err := protocol.InputOf(to, d.order, d.task, 0)
+			require.NoError(t, err, x.name)
+			require.Equal(t, fmt.Sprintf("%q", want), string(shown), x.name)
 		}
 	}
 }
@@ -117,13 +116,12 @@ func TestSpread(t *testing.T) {
 		share := wakeAt[0].Sub(noon.Add(core.Minute))
 		least = min(least, share)
 		most = max(most, share)
-		if wakeAt[0] != wakeAt[1] || share < 0 || share > spread {
-			t.Fatalf("order %d waits until %s, and then until %s", n, wakeAt[0], wakeAt[1])
-		}
+		require.Equal(t, wakeAt[1], wakeAt[0], "%+v", n)
+		require.GreaterOrEqual(t, share, core.Duration(0), n)
+		require.LessOrEqual(t, share, spread, n)
 	}
-	if least > spread/20 || most < spread-spread/20 {
-		t.Errorf("200 shares lie between %s and %s of %s", least, most, spread)
-	}
+	require.LessOrEqual(t, least, spread/20, "200 shares lie between %s and %s of %s", least, most, spread)
+	require.GreaterOrEqual(t, most, spread-spread/20, "200 shares lie between %s and %s of %s", least, most, spread)
 }
 
 // A task counts as only waiting if each of its due times is the end of a wait.
@@ -150,8 +148,6 @@ func TestTasksThatOnlyWait(t *testing.T) {
 			{Name: "a", First: protocol.First{Nth: 2}, State: c.call},
 			{Name: "later", State: core.Pending},
 		}}
-		if got := protocol.OnlyWaits(task); got != c.want {
-			t.Errorf("%s with steps %s and %s: %v", c.task, c.wait, c.call, got)
-		}
+		require.Equal(t, c.want, protocol.OnlyWaits(task), "%+v", c.task)
 	}
 }

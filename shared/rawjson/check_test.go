@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"unicode/utf16"
@@ -149,11 +148,11 @@ func TestWithout(t *testing.T) {
 func TestPlacesAreShort(t *testing.T) {
 	key := `{"` + strings.Repeat("ü", 5000) + `":`
 	err := rawjson.Check([]byte(strings.Repeat(key, 60)+`{"a":1,"a":2}`), 64)
-	if err == nil || len(err.Error()) > 400 || !utf8.ValidString(err.Error()) ||
-		!strings.HasPrefix(err.Error(), "üüü") ||
-		!strings.Contains(err.Error(), "……: the key stands twice") {
-		t.Errorf("%v", err)
-	}
+	require.Error(t, err)
+	require.LessOrEqual(t, len(err.Error()), 400)
+	require.True(t, utf8.ValidString(err.Error()), "%v", err)
+	require.True(t, strings.HasPrefix(err.Error(), "üüü"), "%v", err)
+	require.ErrorContains(t, err, "……: the key stands twice")
 }
 
 // Two texts have one canonical form only if they are the same value, and no digit of a number is lost.
@@ -170,15 +169,14 @@ func TestCanonicalForm(t *testing.T) {
 	} {
 		for _, text := range append(texts, want) {
 			got, err := rawjson.AppendCanonical([]byte("x"), []byte(text))
-			if err != nil || string(got) != "x"+want {
-				t.Errorf("%s becomes %s, %v; want %s", text, got, err, want)
-			}
+			require.NoError(t, err, text)
+			require.Equal(t, "x"+want, string(got), text)
 		}
 	}
 	for _, text := range []string{``, `{`, `[1]x`, `{"a":1,"a":1}`, `"\ud83d"`, "\"\xff\""} {
-		if got, err := rawjson.AppendCanonical([]byte("x"), []byte(text)); err == nil || string(got) != "x" {
-			t.Errorf("%s becomes %s, %v", text, got, err)
-		}
+		got, err := rawjson.AppendCanonical([]byte("x"), []byte(text))
+		require.Error(t, err, text)
+		require.Equal(t, "x", string(got), text)
 	}
 }
 
@@ -189,30 +187,26 @@ func TestLookups(t *testing.T) {
 		"a": `" [1] "`, "bc": `{"a":3}`, "d": `"\ud83d"`, "e": "null", "f": "", "": "",
 	} {
 		got, err := rawjson.Member(object, name)
-		if err != nil || string(got) != want || (got == nil) != (want == "") {
-			t.Errorf("%s is %s, %v; want %s", name, got, err, want)
-		}
+		require.NoError(t, err, name)
+		require.Equal(t, want, string(got), name)
+		require.Equal(t, want == "", got == nil, name)
 	}
 	got, err := rawjson.Members(object)
-	if err != nil || len(got) != 4 || string(got["a"]) != `" [1] "` || string(got["bc"]) != `{"a":3}` {
-		t.Errorf("%s, %v", got, err)
-	}
+	require.NoError(t, err)
+	require.Len(t, got, 4)
+	require.Equal(t, `" [1] "`, string(got["a"]))
+	require.Equal(t, `{"a":3}`, string(got["bc"]))
 	var elements []string
 	for e, err := range rawjson.Elements([]byte(` [ 1 ,{"a":[]}, "," ]`)) {
 		elements = append(elements, string(e))
-		if err != nil {
-			t.Error(err)
-		}
+		require.NoError(t, err)
 	}
-	if want := []string{"1", `{"a":[]}`, `","`}; !slices.Equal(elements, want) {
-		t.Errorf("%q, want %q", elements, want)
-	}
+	require.Equal(t, []string{"1", `{"a":[]}`, `","`}, elements)
 	for _, damaged := range []string{
 		``, `{"a":1,`, `{"a"}`, `{"a":1]`, `{"a":x}`, `[1,`, `[1,]`, `[1}`, `[1 2]`,
 	} {
-		if v, err := rawjson.Member([]byte(damaged), "b"); err == nil {
-			t.Errorf("%s has a member %s", damaged, v)
-		}
+		_, err := rawjson.Member([]byte(damaged), "b")
+		require.Error(t, err, damaged)
 		var last error
 		for _, last = range rawjson.Elements([]byte(damaged)) {
 		}
@@ -253,19 +247,17 @@ func FuzzCheck(f *testing.F) {
 			return
 		}
 		short, err := rawjson.Compact(text)
-		if got, err := rawjson.Shortest(text, rawjson.MaxLevels); err != nil || string(got) != string(short) {
-			t.Fatalf("%q becomes %q, %v; want %q", text, got, err, short)
-		}
+		got, err := rawjson.Shortest(text, rawjson.MaxLevels)
+		require.NoError(t, err)
+		require.Equal(t, string(short), string(got))
 		if err != nil || rawjson.Check(short, rawjson.MaxLevels) != nil ||
 			len(bytes.TrimSpace(text)) > rawjson.MaxGrowth*len(short) && len(bytes.Fields(text)) == 1 {
 			t.Fatalf("%q becomes %q, %v", text, short, err)
 		}
 		form, err := rawjson.AppendCanonical(nil, text)
-		if err != nil {
-			t.Fatalf("%q: %v", text, err)
-		}
-		if again, err := rawjson.AppendCanonical(nil, form); err != nil || string(again) != string(form) {
-			t.Fatalf("%q becomes %q, then %q, %v", text, form, again, err)
-		}
+		require.NoError(t, err)
+		again, err := rawjson.AppendCanonical(nil, form)
+		require.NoError(t, err)
+		require.Equal(t, string(form), string(again))
 	})
 }

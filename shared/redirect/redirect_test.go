@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/shared/redirect"
 )
 
@@ -37,24 +39,19 @@ func TestRefused(t *testing.T) {
 			c := redirect.Refused(*srv.Client())
 			for _, method := range []string{http.MethodGet, http.MethodPost} {
 				req, err := http.NewRequestWithContext(t.Context(), method, srv.URL, strings.NewReader("{}"))
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				resp, err := c.Do(req)
 				if err != nil {
 					t.Errorf("%s, %d to %q: %v", method, status, location, err)
 					continue
 				}
 				_ = resp.Body.Close()
-				if to := redirect.Target(resp); resp.StatusCode != status || to != want {
-					t.Errorf("%s, %d to %q: status %d, target %q, want %q", method, status, location,
-						resp.StatusCode, to, want)
-				}
+				to := redirect.Target(resp)
+				require.Equal(t, status, resp.StatusCode, method)
+				require.Equal(t, want, to, method)
 			}
 			srv.Close()
-			if calls != 2 {
-				t.Errorf("%d to %q: %d calls, want 2", status, location, calls)
-			}
+			require.Equal(t, 2, calls, "%+v", status)
 		}
 	}
 }
@@ -72,13 +69,9 @@ func TestIdleConnectionsAreClosed(t *testing.T) {
 	defer srv.Close()
 	c := redirect.Refused(http.Client{Transport: &http.Transport{}})
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, srv.URL, http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	resp, err := c.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_ = resp.Body.Close()
 	c.CloseIdleConnections()
 	select {

@@ -7,10 +7,11 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/shared/regularfile"
 )
@@ -18,26 +19,20 @@ import (
 // Each kind of file that is not regular is named, and not opened.
 func TestOtherFilesAreNamed(t *testing.T) {
 	t.Chdir(t.TempDir()) // the path of a socket is short
-	if err := syscall.Mkfifo("pipe", 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, syscall.Mkfifo("pipe", 0o600))
 	socket, err := net.Listen("unix", "socket")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer socket.Close()
 	for file, kind := range map[string]string{
 		".": "a directory", "pipe": "a named pipe",
 		"socket": "a socket", "/dev/null": "a device or another special file",
 	} {
 		_, err := regularfile.Read(file, 10)
-		if !errors.Is(err, regularfile.ErrNotRegular) || !strings.Contains(err.Error(), "it is "+kind+",") {
-			t.Errorf("%s: %v; want %s", file, err, kind)
-		}
+		require.ErrorIs(t, err, regularfile.ErrNotRegular, file)
+		require.ErrorContains(t, err, "it is "+kind+",", file)
 	}
-	if _, err := regularfile.Read("none", 10); !errors.Is(err, os.ErrNotExist) {
-		t.Error(err)
-	}
+	_, err = regularfile.Read("none", 10)
+	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
 // A file may be removed, or replaced by a pipe, between the check and the opening. The result is either an
@@ -48,13 +43,9 @@ func TestAFileThatIsReplacedMeanwhile(t *testing.T) {
 	pipe := filepath.Join(dir, "pipe")
 	path := filepath.Join(dir, "path")
 	err := errors.Join(os.WriteFile(file, []byte("content"), 0o600), syscall.Mkfifo(pipe, 0o600))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer root.Close()
 	stop := make(chan struct{})
 	stopped := make(chan error, 1)
@@ -94,7 +85,6 @@ func TestAFileThatIsReplacedMeanwhile(t *testing.T) {
 		}
 	}
 	close(stop)
-	if err := <-stopped; err != nil || read < enough {
-		t.Errorf("read %d times; %v", read, err)
-	}
+	require.NoError(t, (<-stopped))
+	require.GreaterOrEqual(t, read, enough)
 }

@@ -1,7 +1,6 @@
 package schedule_test
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -126,10 +125,8 @@ func TestNext(t *testing.T) {
 		times, err := schedule.Parse(c.cron, c.zone)
 		require.NoError(t, err)
 		got, err := times.Next(at(t, c.after))
-		if err != nil || !got.Equal(at(t, c.want)) {
-			t.Errorf("%s: %q in %q after %s: %s (%v), want %s", c.name, c.cron, c.zone, c.after,
-				got.UTC().Format(time.RFC3339), err, c.want)
-		}
+		require.NoError(t, err, c.name)
+		require.True(t, got.Equal(at(t, c.want)), c.name)
 	}
 }
 
@@ -145,15 +142,13 @@ func TestNextGoesForward(t *testing.T) {
 		n := 0
 		for last.Before(at(t, "2028-01-01T00:00:00Z")) {
 			next, err := times.Next(last)
-			if err != nil || !next.After(last) || next.Sub(last) != 30*time.Minute {
-				t.Fatalf("%s: %s after %s (%v)", zone, next, last, err)
-			}
+			require.NoError(t, err, zone)
+			require.True(t, next.After(last), zone)
+			require.Equal(t, 30*time.Minute, next.Sub(last), zone)
 			last = next
 			n = n + 1
 		}
-		if n != 730*48 {
-			t.Errorf("%s: %d times in two years", zone, n)
-		}
+		require.Equal(t, 730*48, n, zone)
 	}
 }
 
@@ -183,8 +178,6 @@ func TestWrongSchedules(t *testing.T) {
 		if err == nil {
 			_, err = times.Next(at(t, "2026-11-23T00:00:00Z"))
 		}
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%q in %q: %v, want %q", c.cron, c.zone, err, c.want)
-		}
+		require.ErrorContains(t, err, c.want, c.cron)
 	}
 }

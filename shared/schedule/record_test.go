@@ -35,9 +35,7 @@ func TestBefore(t *testing.T) {
 		if s := r.Before(c.s, now); s != nil {
 			got = s.OrderID
 		}
-		if got != c.want {
-			t.Errorf("%s: %q, want %q", c.name, got, c.want)
-		}
+		require.Equal(t, c.want, got, c.name)
 	}
 }
 
@@ -50,13 +48,11 @@ func TestOneReasonSkipsEachTime(t *testing.T) {
 		Starts: []schedule.Start{{OrderID: "before", Sent: true}},
 	}
 	_, err := r.Decide("w", s, core.TimeOf(at(t, "2026-11-21T14:05:00Z")), "not ended")
-	if err != nil || r.Missed != 3 || len(r.Starts) != 1 {
-		t.Fatalf("%v, %+v", err, r)
-	}
+	require.NoError(t, err)
+	require.Equal(t, 3, r.Missed)
+	require.Len(t, r.Starts, 1)
 	for _, skipped := range r.Skipped {
-		if skipped.Why != "not ended" {
-			t.Errorf("%+v", skipped)
-		}
+		require.Equal(t, "not ended", skipped.Why, "%+v", skipped)
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/shared/schema"
 )
 
@@ -95,19 +97,15 @@ func TestValidationHasABudget(t *testing.T) {
 		`{"$dynamicAnchor":"a","items":{"$dynamicRef":"#a"}}`:          "write $ref",
 		strings.Repeat(`{"not":`, 65) + "{}" + strings.Repeat("}", 65): "nested deeper than 64 levels",
 	} {
-		if _, err := schema.Compile(json.RawMessage(text)); err == nil ||
-			!strings.Contains(err.Error(), want) {
-			t.Errorf("%.40s: %v, want %q", text, err, want)
-		}
+		_, err := schema.Compile(json.RawMessage(text))
+		require.ErrorContains(t, err, want, text)
 	}
 }
 
 // Validations of one schema at once have a budget each.
 func TestValidationsAtOnce(t *testing.T) {
 	s, err := schema.Compile(json.RawMessage(`{"items":{"enum":[1,2]}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	value := json.RawMessage("[" + strings.Repeat("1,", 4000) + "2]")
 	var group sync.WaitGroup
 	for range 8 {
@@ -152,10 +150,9 @@ func TestFaults(t *testing.T) {
 		`{`:             "it is not JSON",
 	} {
 		for range 5 { // in whatever order the library walks the fields
-			if got := fmt.Sprint(check(order, value)); !strings.HasPrefix(got, want) ||
-				strings.Contains(got, "secret") {
-				t.Errorf("%s:\n got %s\nwant %s", value, got, want)
-			}
+			got := fmt.Sprint(check(order, value))
+			require.True(t, strings.HasPrefix(got, want), value)
+			require.NotContains(t, got, "secret", value)
 		}
 	}
 }
@@ -170,9 +167,7 @@ func TestDrafts(t *testing.T) {
 		`{"$ref":"#/$defs/absent"}`: "absent",
 		`{"$defs":{"a":{"type":"object","properties":{"a":{"$ref":"#/$defs/a"}}}},"$ref":"#/$defs/a"}`: "<nil>",
 	} {
-		if got := fmt.Sprint(check(text, `{}`)); !strings.Contains(got, want) {
-			t.Errorf("%s: %s", text, got)
-		}
+		require.Contains(t, fmt.Sprint(check(text, `{}`)), want, text)
 	}
 }
 
@@ -194,15 +189,11 @@ func TestSamples(t *testing.T) {
 		`{}`:              `null`,
 	} {
 		s, err := schema.Compile(json.RawMessage(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var got []string
 		for _, v := range s.Samples(2) {
 			got = append(got, string(v))
 		}
-		if strings.Join(got, " ") != want {
-			t.Errorf("%s: %s, want %s", text, got, want)
-		}
+		require.Equal(t, want, strings.Join(got, " "), text)
 	}
 }

@@ -94,19 +94,13 @@ func TestAlert(t *testing.T) {
 		alert))
 	in := p.sent[0]
 	var byProtocol map[string]string
-	if err := json.Unmarshal([]byte(in.Get("Message")), &byProtocol); err != nil ||
-		in.Get("MessageStructure") != "json" || in.Get("TopicArn") != "arn:aws:sns:eu-central-1:1:alerts" {
-		t.Fatalf("%v %s", err, in.Get("Message"))
-	}
-	if !strings.HasPrefix(byProtocol["default"], strings.TrimSuffix(machine, "}")+`,"subject":"`) {
-		t.Errorf("machines read\n%s\nnot\n%s", byProtocol["default"], machine)
-	}
-	if byProtocol["email"] != mail {
-		t.Errorf("people read\n%s\nnot\n%s", byProtocol["email"], mail)
-	}
-	if in.Get("Subject") != "Stepkeeper Shop: order, step charge-payment: order o-1 in Error since 2026-11-21 03:00 UTC" {
-		t.Errorf("subject %q", in.Get("Subject"))
-	}
+	require.NoError(t, json.Unmarshal([]byte(in.Get("Message")), &byProtocol))
+	require.Equal(t, "json", in.Get("MessageStructure"))
+	require.Equal(t, "arn:aws:sns:eu-central-1:1:alerts", in.Get("TopicArn"))
+	require.True(t, strings.HasPrefix(byProtocol["default"], strings.TrimSuffix(machine, "}")+`,"subject":"`))
+	require.Equal(t, mail, byProtocol["email"])
+	require.Equal(t, "Stepkeeper Shop: order, step charge-payment: order o-1 in Error since 2026-11-21 03:00 UTC",
+		in.Get("Subject"))
 }
 
 // undoneMail and undoneMachine are the whole texts of an alert of an order that was undone.
@@ -172,10 +166,9 @@ func TestSubjectWithoutADeployment(t *testing.T) {
 	p := &topic{}
 	a := alert
 	a.Deployment = ""
-	if err := p.open(t, "t").Send(context.Background(), a); err != nil ||
-		p.sent[0].Get("Subject") != "Stepkeeper: order, step charge-payment: order o-1 in Error since 2026-11-21 03:00 UTC" {
-		t.Errorf("%v %+v", err, p.sent)
-	}
+	require.NoError(t, p.open(t, "t").Send(context.Background(), a))
+	require.Equal(t, "Stepkeeper: order, step charge-payment: order o-1 in Error since 2026-11-21 03:00 UTC",
+		p.sent[0].Get("Subject"))
 }
 
 func TestAlertThatIsNotTaken(t *testing.T) {

@@ -31,9 +31,7 @@ func (p *picky) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var in struct {
 		Entries []struct{ ID, MessageBody, ReceiptHandle string }
 	}
-	if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
-		p.t.Error(err)
-	}
+	require.NoError(p.t, json.NewDecoder(r.Body).Decode(&in))
 	p.batches = append(p.batches, len(in.Entries))
 	good := []any{}
 	failed := []any{}
@@ -97,9 +95,7 @@ func TestOutcomesOfABatch(t *testing.T) {
 				t.Errorf("%s: %v does not name its queue", what, err)
 			}
 		}
-		if !slices.Equal(got, want) {
-			t.Errorf("%s:\n%q, want\n%q", what, got, want)
-		}
+		require.Equal(t, want, got)
 	}
 	check("send", q.Send(context.Background(), messages), want)
 	check("delete", q.Delete(context.Background(), []string{"a", "ours", "theirs", "b"}),
@@ -118,9 +114,7 @@ func TestOutcomesOfABatch(t *testing.T) {
 	check("deleting fails", q.Delete(context.Background(), []string{"down", "a"}),
 		[]string{"unavailable", "unavailable"})
 	// what comes after a failed request is sent all the same
-	if want := []int{10, 3, 4, 10, 1, 4, 2, 2}; !slices.Equal(p.batches, want) {
-		t.Errorf("batches of %v, want %v", p.batches, want)
-	}
+	require.Equal(t, []int{10, 3, 4, 10, 1, 4, 2, 2}, p.batches)
 }
 
 // A request holds at most 256 KiB, which is what older SQS and emulators take: four of the largest messages.
@@ -140,9 +134,7 @@ func TestBatchesAreCutByBytes(t *testing.T) {
 			t.Errorf("message %d: %v", i, err)
 		}
 	}
-	if want := []int{4, 4, 10, 6, 1}; !slices.Equal(p.batches, want) {
-		t.Errorf("batches of %v, want %v", p.batches, want)
-	}
+	require.Equal(t, []int{4, 4, 10, 6, 1}, p.batches)
 }
 
 // SQS counts in whole seconds, and a long wait is several polls.
@@ -186,25 +178,21 @@ func TestTimes(t *testing.T) {
 	ctx := context.Background()
 	for _, d := range []time.Duration{0, time.Millisecond, 1500 * time.Millisecond, 2 * time.Second} {
 		_ = q.Send(ctx, []port.Message{{Body: []byte("{}"), Delay: d}})
-		if err := q.Extend(ctx, []port.Extension{{Receipt: "r", For: d}})[0]; err != nil {
-			t.Error(err)
-		}
+		require.NoError(t, q.Extend(ctx, []port.Extension{{Receipt: "r", For: d}})[0])
 	}
-	if got, err := q.Receive(ctx, 50, 45*time.Second, 90*time.Second); err != nil || len(got) > 0 {
-		t.Errorf("%v, %v", got, err)
-	}
-	if got, err := q.Receive(ctx, 3, 0, 0); err != nil || len(got) > 0 {
-		t.Errorf("%v, %v", got, err)
-	}
+	got, err := q.Receive(ctx, 50, 45*time.Second, 90*time.Second)
+	require.NoError(t, err)
+	require.Empty(t, got)
+	got, err = q.Receive(ctx, 3, 0, 0)
+	require.NoError(t, err)
+	require.Empty(t, got)
 	want := []string{ // the SDK leaves a 0 out
 		"SendMessageBatch -", "ChangeMessageVisibilityBatch 0", "SendMessageBatch 1", "ChangeMessageVisibilityBatch 1",
 		"SendMessageBatch 2", "ChangeMessageVisibilityBatch 2", "SendMessageBatch 2", "ChangeMessageVisibilityBatch 2",
 		"ReceiveMessage 10 20 90", "ReceiveMessage 10 20 90", "ReceiveMessage 10 5 90",
 		"ReceiveMessage 3 - -",
 	}
-	if !slices.Equal(seen, want) {
-		t.Errorf("asked\n%q, want\n%q", seen, want)
-	}
+	require.Equal(t, want, seen)
 	seen = nil
 	want = []string{"ChangeMessageVisibilityBatch 0 2"}
 	for i, err := range q.Extend(ctx, []port.Extension{
@@ -212,20 +200,15 @@ func TestTimes(t *testing.T) {
 		{Receipt: "b", For: 1500 * time.Millisecond},
 		{Receipt: "c", For: 13 * time.Hour},
 	}) {
-		if (err != nil) != (i == 2) {
-			t.Errorf("extension %d: %v", i, err)
-		}
+		require.Equal(t, i == 2, err != nil, "%+v", i)
 	}
-	if !slices.Equal(seen, want) {
-		t.Errorf("asked\n%q, want\n%q", seen, want)
-	}
+	require.Equal(t, want, seen)
 	for _, d := range []time.Duration{-time.Second, port.MaxVisibility + time.Second} {
-		if _, err := q.Receive(ctx, 1, 0, d); err == nil || len(seen) != len(want) {
-			t.Errorf("received for %s: %v, asked %q", d, err, seen[len(want):])
-		}
-		if err := q.Extend(ctx, []port.Extension{{Receipt: "r", For: d}})[0]; err == nil || len(seen) != len(want) {
-			t.Errorf("extended by %s: %v, asked %q", d, err, seen[len(want):])
-		}
+		_, err := q.Receive(ctx, 1, 0, d)
+		require.Error(t, err, "%+v", d)
+		require.Len(t, seen, len(want), "%+v", d)
+		require.Error(t, q.Extend(ctx, []port.Extension{{Receipt: "r", For: d}})[0], "%+v", d)
+		require.Len(t, seen, len(want), "%+v", d)
 	}
 }
 
@@ -243,11 +226,9 @@ func TestCharactersThatSQSRefuses(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, q.Send(context.Background(), []port.Message{{Body: body}})[0])
 	got, err := q.Receive(context.Background(), 1, 0, time.Minute)
-	if err != nil || len(got) != 1 {
-		t.Fatalf("%v, %v", got, err)
-	}
+	require.NoError(t, err)
+	require.Len(t, got, 1)
 	var back map[string]string
-	if err := json.Unmarshal(got[0].Body, &back); err != nil || back[name] != name {
-		t.Errorf("%v: %s", err, got[0].Body)
-	}
+	require.NoError(t, json.Unmarshal(got[0].Body, &back))
+	require.Equal(t, name, back[name])
 }

@@ -88,14 +88,11 @@ func TestErrors(t *testing.T) {
 			t.Run(strings.TrimSpace(c.situation+" "+code), func(t *testing.T) {
 				for operation, err := range failures(t, code) {
 					for _, sentinel := range sentinels {
-						if errors.Is(err, sentinel) != errors.Is(c.want, sentinel) {
-							t.Errorf("%s is %q: %t: %v", operation, sentinel, errors.Is(err, sentinel), err)
-						}
+						require.Equal(t, errors.Is(c.want, sentinel), errors.Is(err, sentinel), operation)
 					}
-					if text := fmt.Sprint(err); !strings.HasPrefix(text, operation) ||
-						!strings.Contains(text, code) {
-						t.Errorf("%s does not begin with %q, or hides the code", text, operation)
-					}
+					text := fmt.Sprint(err)
+					require.True(t, strings.HasPrefix(text, operation), operation)
+					require.Contains(t, text, code, operation)
 				}
 			})
 		}
@@ -172,10 +169,8 @@ func TestDepthThatIsNotReported(t *testing.T) {
 	for _, name := range []string{"replies", "intake"} {
 		q, err := queues.Queue(name)
 		require.NoError(t, err)
-		if _, err := q.Depth(context.Background()); err == nil || !strings.Contains(err.Error(),
-			`queue "`+name+`": ApproximateNumberOfMessagesNotVisible is no number`) {
-			t.Errorf("%s: %v", name, err)
-		}
+		_, err = q.Depth(context.Background())
+		require.ErrorContains(t, err, `queue "`+name+`": ApproximateNumberOfMessagesNotVisible is no number`, name)
 	}
 }
 
@@ -185,12 +180,10 @@ func TestOnlyTheDeployedQueues(t *testing.T) {
 	queues := connect(t,
 		http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("SQS was asked") }),
 		sqs.Config{URLs: map[string]string{"replies": "http://127.0.0.1/000000000000/replies"}})
-	if _, err := queues.Queue("replies"); err != nil {
-		t.Error(err)
-	}
-	if _, err := queues.Queue("control"); !errors.Is(err, port.ErrNotFound) {
-		t.Error(err)
-	}
+	_, err := queues.Queue("replies")
+	require.NoError(t, err)
+	_, err = queues.Queue("control")
+	require.ErrorIs(t, err, port.ErrNotFound)
 }
 
 // Names are those without the prefix, and none is empty. What ends with the caller's context is said so.
@@ -204,21 +197,19 @@ func TestNamesAndThePrefix(t *testing.T) {
 		_, _ = io.WriteString(w,
 			`{"QueueUrl":"http://127.0.0.1/1/shop-replies","QueueUrls":["http://127.0.0.1/1/shop-replies"]}`)
 	}), sqs.Config{LookUp: true, Prefix: "shop-"})
-	if names, err := queues.List(t.Context(), "re"); err != nil ||
-		!slices.Equal(names, []string{"replies"}) || asked != `{"QueueNamePrefix":"shop-re"}` {
-		t.Errorf("%q, %v, asked %s", names, err, asked)
-	}
-	if _, err := queues.Queue(""); !errors.Is(err, port.ErrNotFound) {
-		t.Errorf("no name: %v", err)
-	}
+	names, err := queues.List(t.Context(), "re")
+	require.NoError(t, err)
+	require.Equal(t, []string{"replies"}, names)
+	require.Equal(t, `{"QueueNamePrefix":"shop-re"}`, asked)
+	_, err = queues.Queue("")
+	require.ErrorIs(t, err, port.ErrNotFound, "no name")
 	q, err := queues.Queue("replies")
 	require.NoError(t, err)
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := q.Extend(over, []port.Extension{{Receipt: "r"}})[0]; !errors.Is(err, context.Canceled) ||
-		errors.Is(err, port.ErrUnavailable) {
-		t.Errorf("after the end: %v", err)
-	}
+	err = q.Extend(over, []port.Extension{{Receipt: "r"}})[0]
+	require.ErrorIs(t, err, context.Canceled)
+	require.NotErrorIs(t, err, port.ErrUnavailable)
 }
 
 // P46: messages of high priority go to the queue beside, where there is one, and its depth counts with the
@@ -273,15 +264,14 @@ func TestHighPriority(t *testing.T) {
 		q, err := connect(t, h, sqs.Config{URLs: urls}).Queue(queue)
 		require.NoError(t, err)
 		errs := q.Send(context.Background(), messages)
-		if errs[0] != nil || errs[1] == nil || errs[2] != nil || errs[3] != nil {
-			t.Errorf("%s: %v", queue, errs)
-		}
-		if got := fmt.Sprint(sent); got != want.sent {
-			t.Errorf("%s: sent %s, want %s", queue, got, want.sent)
-		}
-		if got, err := q.Depth(context.Background()); err != nil || got != want.depth {
-			t.Errorf("%s: %+v %v, want %+v", queue, got, err, want.depth)
-		}
+		require.NoError(t, errs[0], queue)
+		require.Error(t, errs[1], queue)
+		require.NoError(t, errs[2], queue)
+		require.NoError(t, errs[3], queue)
+		require.Equal(t, want.sent, fmt.Sprint(sent), queue)
+		got, err := q.Depth(context.Background())
+		require.NoError(t, err, queue)
+		require.Equal(t, want.depth, got, queue)
 	}
 }
 
@@ -306,12 +296,10 @@ func TestGroup(t *testing.T) {
 		{Body: []byte("{}"), Group: "acme"},
 		{Body: []byte("{}")},
 	})
-	if len(sent.Entries) != 2 || sent.Entries[0]["MessageGroupId"] != "acme" {
-		t.Fatalf("%v", sent.Entries)
-	}
-	if group, there := sent.Entries[1]["MessageGroupId"]; there {
-		t.Errorf("a message without a group was sent with the group %v", group)
-	}
+	require.Len(t, sent.Entries, 2)
+	require.EqualValues(t, "acme", sent.Entries[0]["MessageGroupId"])
+	_, there := sent.Entries[1]["MessageGroupId"]
+	require.False(t, there)
 }
 
 func text(body string) []port.Message { return []port.Message{{Body: []byte(body)}} }

@@ -86,15 +86,9 @@ func TestTimeOfACall(t *testing.T) {
 				q := overSlow(t, server)
 				start := time.Now()
 				err := c.call(q)
-				if took := time.Since(start); took > c.within {
-					t.Errorf("took %s, want at most %s", took, c.within)
-				}
-				if c.fails != (err != nil) {
-					t.Errorf("fails: %v, want %t", err, c.fails)
-				}
-				if server.calls < c.calls {
-					t.Errorf("%d attempts, want at least %d", server.calls, c.calls)
-				}
+				require.LessOrEqual(t, time.Since(start), c.within)
+				require.Equal(t, err != nil, c.fails)
+				require.GreaterOrEqual(t, server.calls, c.calls)
 			})
 		})
 	}

@@ -3,6 +3,8 @@ package suggest_test
 import (
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/shared/suggest"
 )
 
@@ -14,14 +16,8 @@ func TestNearest(t *testing.T) {
 		"x": "", "": "",
 		"Input": "input", "length": "",
 	} {
-		if got := suggest.Nearest(word, known); got != want {
-			t.Errorf("%q: %q, want %q", word, got, want)
-		}
+		require.Equal(t, want, suggest.Nearest(word, known), word)
 	}
-	if got := suggest.DidYouMean("inputs", known, "known: input"); got != "did you mean input? known: input" {
-		t.Error(got)
-	}
-	if got := suggest.DidYouMean("colour", known, "known: input"); got != "known: input" {
-		t.Error(got)
-	}
+	require.Equal(t, "did you mean input? known: input", suggest.DidYouMean("inputs", known, "known: input"))
+	require.Equal(t, "known: input", suggest.DidYouMean("colour", known, "known: input"))
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/token"
 )
@@ -18,9 +20,7 @@ var ann = core.TokenOf{Run: 1, Step: "approve", Person: "ann/lee"}
 func made(t *testing.T, k *token.Keys, order string, of core.TokenOf) string {
 	t.Helper()
 	text, err := k.Token(k.Current(), order, of)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return text
 }
 
@@ -46,24 +46,21 @@ func TestTokensSayWhatTheyAreFor(t *testing.T) {
 			{Run: 11, Step: "approve"},
 		} {
 			text := made(t, k, order, of)
-			if seen[text] || text != made(t, k, order, of) {
-				t.Errorf("%s %+v: %s is not its own token", order, of, text)
-			}
+			require.False(t, seen[text], order)
+			require.Equal(t, made(t, k, order, of), text, order)
 			seen[text] = true
-			if got, err := k.Read(order, text, 0); err != nil || got != of {
-				t.Errorf("%s %+v is read as %+v, %v", order, of, got, err)
-			}
-			if token.StepOf(text) != of.Step {
-				t.Errorf("step %q", token.StepOf(text))
-			}
+			got, err := k.Read(order, text, 0)
+			require.NoError(t, err, order)
+			require.Equal(t, of, got, order)
+			require.Equal(t, of.Step, token.StepOf(text))
 		}
 	}
 	// A recorded token: tokens that were sent work after an update.
 	const want = "00000000.MS9hcHByb3ZlL2Fubi9sZWU."
-	if got := made(t, token.Fixed(false), "o-1", ann); !strings.HasPrefix(got, want) ||
-		len(got) != len(want)+22 || got != fixedToken {
-		t.Errorf("it is %s", got)
-	}
+	got := made(t, token.Fixed(false), "o-1", ann)
+	require.True(t, strings.HasPrefix(got, want), "it is %s", got)
+	require.Len(t, got, len(want)+22)
+	require.Equal(t, fixedToken, got)
 }
 
 const fixedToken = "00000000.MS9hcHByb3ZlL2Fubi9sZWU.dXllGwql4haxUySnKXUr6A"
@@ -92,9 +89,7 @@ func TestBadTokensAreRefused(t *testing.T) {
 			continue
 		}
 		for _, secret := range []string{"o-1", "ann", parts[0], parts[2]} {
-			if strings.Contains(err.Error(), secret) {
-				t.Errorf("%s: %q holds %q", name, err, secret)
-			}
+			require.NotContains(t, err.Error(), secret, name)
 		}
 	}
 }
@@ -106,66 +101,51 @@ func TestAReplacedKeyIsReadFor400Days(t *testing.T) {
 	was := token.New()
 	sent := made(t, was, "o-1", ann)
 	now := was.Replace(core.Time(replaced))
-	if now.Current() == was.Current() {
-		t.Error("the key is the same")
-	}
-	if again, err := now.Token(was.Current(), "o-1", ann); err != nil || again != sent {
-		t.Errorf("it becomes %s, %v", again, err)
-	}
+	require.NotEqual(t, was.Current(), now.Current())
+	again, err := now.Token(was.Current(), "o-1", ann)
+	require.NoError(t, err)
+	require.Equal(t, sent, again)
 	end := core.Time(replaced).Add(400 * core.Day)
-	if _, err := now.Read("o-1", sent, end-1); err != nil {
-		t.Errorf("before the 400 days are over: %v", err)
-	}
-	if _, err := now.Read("o-1", sent, end); codeOf(err) != token.CodeExpired {
-		t.Errorf("after 400 days: %v", err)
-	}
+	_, err = now.Read("o-1", sent, end-1)
+	require.NoError(t, err, "before the 400 days are over")
+	_, err = now.Read("o-1", sent, end)
+	require.Equal(t, token.CodeExpired, codeOf(err), "after 400 days")
 	third := now.Replace(end)
-	if again, err := third.Token(was.Current(), "o-1", ann); err != nil || again != sent {
-		t.Errorf("after another key it becomes %s, %v", again, err)
-	}
-	if _, err := third.Read("o-1", made(t, now, "o-1", ann), end); err != nil {
-		t.Errorf("the key before: %v", err)
-	}
-	if _, err := token.New().Token(was.Current(), "o-1", ann); err == nil {
-		t.Error("another ring makes a token with it")
-	}
+	again, err = third.Token(was.Current(), "o-1", ann)
+	require.NoError(t, err)
+	require.Equal(t, sent, again)
+	_, err = third.Read("o-1", made(t, now, "o-1", ann), end)
+	require.NoError(t, err, "the key before")
+	_, err = token.New().Token(was.Current(), "o-1", ann)
+	require.Error(t, err)
 }
 
 // P39: `dev` keeps its keys in a file that no other user reads; a group may.
 func TestKeysAreKeptInAFile(t *testing.T) {
 	dir := t.TempDir()
 	first, err := token.Open(dir, false, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	name := filepath.Join(dir, token.FileName)
 	info, err := os.Stat(name)
-	if err != nil || info.Mode().Perm() != 0o600 {
-		t.Fatalf("%v, %v", info, err)
-	}
+	require.NoError(t, err)
+	require.EqualValues(t, 0o600, info.Mode().Perm())
 	sent := made(t, first, "o-1", ann)
 	for _, replace := range []bool{false, true} {
 		k, err := token.Open(dir, replace, 5)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := k.Read("o-1", sent, 6); err != nil || (k.Current() == first.Current()) == replace {
-			t.Errorf("replace %t: the current key is %s, %v", replace, k.Current(), err)
-		}
+		require.NoError(t, err)
+		_, err = k.Read("o-1", sent, 6)
+		require.NoError(t, err, "%+v", replace)
+		require.NotEqual(t, replace, k.Current() == first.Current())
 	}
 	data, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for what, text := range map[string][]byte{
 		"half": data[:len(data)/2], "no key": []byte(`{"keys":[]}`),
 		"a short secret": []byte(`{"keys":[{"id":"00000000","secret":"AAAA"}]}`),
 		"two current":    bytes.ReplaceAll(data, []byte(`"replaced"`), []byte(`"x"`)),
 		"an ID":          bytes.Replace(data, []byte(`"id": "`), []byte(`"id": "x`), 1),
 	} {
-		if err := os.WriteFile(name, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(name, text, 0o600))
 		if _, err := token.Open(dir, false, 0); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", what, err)
 		}
@@ -174,40 +154,30 @@ func TestKeysAreKeptInAFile(t *testing.T) {
 		0o600: false, 0o660: false, 0o640: false, 0o644: true,
 		0o604: true, 0o602: true,
 	} {
-		if err := os.Chmod(name, mode); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.Chmod(name, mode))
 		if err := token.Exposed(dir); (err != nil) != exposed || exposed &&
 			!strings.Contains(err.Error(), "chmod 600") {
 			t.Errorf("mode %#o: %v", mode, err)
 		}
 	}
-	if err := token.Exposed(t.TempDir()); err != nil {
-		t.Errorf("without keys: %v", err)
-	}
-	if err := token.Exposed(name); err == nil || !strings.Contains(err.Error(), "the keys of tokens") {
-		t.Errorf("in a file that is no folder: %v", err)
-	}
-	if left, _ := filepath.Glob(name + ".*"); len(left) > 0 {
-		t.Errorf("left: %v", left)
-	}
+	require.NoError(t, token.Exposed(t.TempDir()), "without keys")
+	require.ErrorContains(t, token.Exposed(name), "the keys of tokens", "in a file that is no folder")
+	left, _ := filepath.Glob(name + ".*")
+	require.Empty(t, left, "left")
 }
 
 // P39: a random text from AWS gives one key, the same each time.
 func TestAGeneratedKey(t *testing.T) {
 	text := strings.Repeat("a1B2", 12)
 	k, err := token.Parse([]byte(`{"generated":"` + text + `"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	const want = "4caf394d.MS9hcHByb3ZlL2Fubi9sZWU.66UEs5peWrLxFVN7_Eu64w"
 	if got := made(t, k, "o-1", ann); got != want { // what was sent works after an update
 		t.Errorf("it is %s", got)
 	}
-	if _, err := token.Parse([]byte(`{"generated":"` + text[1:] + `"}`)); err == nil {
-		t.Error("a short text is a key")
-	}
-	if kept, err := token.Parse(k.Replace(5).Encode()); err != nil || !kept.Holds(k.Current()) {
-		t.Errorf("it is lost when it is replaced: %v", err)
-	}
+	_, err = token.Parse([]byte(`{"generated":"` + text[1:] + `"}`))
+	require.Error(t, err)
+	kept, err := token.Parse(k.Replace(5).Encode())
+	require.NoError(t, err)
+	require.True(t, kept.Holds(k.Current()), "it is lost when it is replaced: %v", err)
 }

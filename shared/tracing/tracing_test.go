@@ -81,34 +81,29 @@ func TestSpans(t *testing.T) {
 	tracer.Flush(t.Context())
 	lock.Lock()
 	defer lock.Unlock()
-	if len(sent) != 1 || log.Len() > 0 {
-		t.Fatalf("%d messages were sent, the log is %s", len(sent), &log)
-	}
+	require.Len(t, sent, 1)
+	require.LessOrEqual(t, log.Len(), 0)
 	all := sent[0].ScopeSpans[0].Spans
-	if len(all) != 2 || !strings.Contains(fmt.Sprint(sent[0].Resource.Attributes), "Shop/Engine") {
-		t.Fatalf("%v", sent)
-	}
+	require.Len(t, all, 2)
+	require.Contains(t, fmt.Sprint(sent[0].Resource.Attributes), "Shop/Engine")
 	a := all[0]
 	b := all[1]
-	if link := strings.Split(core.Trace("o-1", 2), "-"); len(a.Links) != 1 ||
-		hex.EncodeToString(a.Links[0].TraceId) != link[1] ||
-		hex.EncodeToString(a.Links[0].SpanId) != link[2] {
-		t.Errorf("links %v, want %s", a.Links, link)
-	}
-	if len(b.Links) != 0 || b.Status.GetCode() != otlp.Status_STATUS_CODE_ERROR ||
-		len(b.Status.Message) != 1024 || a.Status != nil {
-		t.Errorf("%v, %v", a, b)
-	}
-	if want := fmt.Sprintf("00-%x-%x-01", b.TraceId, b.SpanId); parent != want || len(b.TraceId) != 16 {
-		t.Errorf("the service is handed %s, want %s", parent, want)
-	}
-	if string(a.TraceId) == string(b.TraceId) || string(a.SpanId) == string(b.SpanId) {
-		t.Errorf("two spans have the IDs %x, %x and %x, %x", a.TraceId, a.SpanId, b.TraceId, b.SpanId)
-	}
-	if start, end := int64(a.StartTimeUnixNano), int64(a.EndTimeUnixNano); start < began.UnixNano() ||
-		end < start || end > time.Now().UnixNano() {
-		t.Errorf("from %d to %d", start, end)
-	}
+	link := strings.Split(core.Trace("o-1", 2), "-")
+	require.Len(t, a.Links, 1)
+	require.Equal(t, link[1], hex.EncodeToString(a.Links[0].TraceId))
+	require.Equal(t, link[2], hex.EncodeToString(a.Links[0].SpanId))
+	require.Empty(t, b.Links)
+	require.Equal(t, otlp.Status_STATUS_CODE_ERROR, b.Status.GetCode())
+	require.Len(t, b.Status.Message, 1024)
+	require.Nil(t, a.Status)
+	require.Equal(t, fmt.Sprintf("00-%x-%x-01", b.TraceId, b.SpanId), parent)
+	require.Len(t, b.TraceId, 16)
+	require.NotEqual(t, string(b.TraceId), string(a.TraceId))
+	require.NotEqual(t, string(b.SpanId), string(a.SpanId))
+	start, end := int64(a.StartTimeUnixNano), int64(a.EndTimeUnixNano)
+	require.GreaterOrEqual(t, start, began.UnixNano())
+	require.GreaterOrEqual(t, end, start)
+	require.LessOrEqual(t, end, time.Now().UnixNano())
 	for of, want := range map[*otlp.Span]string{
 		a: "scheduler SPAN_KIND_CONSUMER order=o-1 run=2 state=Error",
 		b: "payment.charge SPAN_KIND_CONSUMER order=o-1 run=2 step=pay attempt=3",
@@ -122,9 +117,7 @@ func TestSpans(t *testing.T) {
 				got += fmt.Sprint(x.Value.GetIntValue())
 			}
 		}
-		if got != want {
-			t.Errorf("%s, want %s", got, want)
-		}
+		require.Equal(t, want, got)
 	}
 }
 
@@ -157,13 +150,11 @@ func TestDroppedSpans(t *testing.T) {
 				}
 				tracer.Flush(context.Background())
 			}
-			if took := time.Since(began); took > 5*time.Second {
-				t.Errorf("three invocations waited %s", took)
-			}
-			if text := log.String(); calls.Load() != 1 || strings.Count(text, "spans were dropped") != 1 ||
-				!strings.Contains(text, "spans=1500") {
-				t.Errorf("%d calls, the log is %s", calls.Load(), text)
-			}
+			require.LessOrEqual(t, time.Since(began), 5*time.Second)
+			text := log.String()
+			require.EqualValues(t, 1, calls.Load())
+			require.Equal(t, 1, strings.Count(text, "spans were dropped"))
+			require.Contains(t, text, "spans=1500")
 		})
 	}
 	close(release)
@@ -207,9 +198,8 @@ func TestDeadConnection(t *testing.T) {
 		h.End(port.Span{OrderID: "o-1"}, nil)
 		tracer.Flush(t.Context())
 	}
-	if calls.Load() != 3 || log.Len() > 0 {
-		t.Errorf("%d calls, the log is %s", calls.Load(), &log)
-	}
+	require.EqualValues(t, 3, calls.Load())
+	require.LessOrEqual(t, log.Len(), 0)
 }
 
 // A handling that ends while spans are sent waits for no collector. The next Flush sends its span.
@@ -243,9 +233,7 @@ func TestEndDuringFlush(t *testing.T) {
 	tracer.Flush(context.Background())
 	select {
 	case got := <-arrived:
-		if !strings.Contains(got, "o-2") {
-			t.Errorf("sent: %s", got)
-		}
+		require.Contains(t, got, "o-2", "sent")
 	default:
 		t.Error("the late span was not sent")
 	}

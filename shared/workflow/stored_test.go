@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
@@ -18,36 +20,24 @@ func sealed(t *testing.T) (*core.Definition, []byte) {
 		Input:     json.RawMessage(`{ "b": "${ order.x }", "a": "<&>" }`),
 		OnFailure: core.OnFailureStop, Grade: core.Fenced,
 	}}, Agents: map[string]core.AgentDefinition{"a": {ClockSkew: core.Second}}}
-	if err := workflow.Seal(d); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, workflow.Seal(d))
 	data, err := workflow.Encode(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return d, data
 }
 
 // A stored definition comes back whole, with its expressions, under the same hash.
 func TestStored(t *testing.T) {
 	d, data := sealed(t)
-	if d.Hash != workflow.Hash(data) || len(d.Hash) != 32 {
-		t.Errorf("hash %s, want that of the stored form, %s", d.Hash, workflow.Hash(data))
-	}
-	if !strings.Contains(string(data), `"input":{"b":"${ order.x }","a":"<&>"}`) {
-		t.Errorf("the template changed: %s", data)
-	}
+	require.Equal(t, workflow.Hash(data), d.Hash)
+	require.Len(t, d.Hash, 32)
+	require.Contains(t, string(data), `"input":{"b":"${ order.x }","a":"<&>"}`, "the template changed")
 	got, err := workflow.Decode(d.Hash, data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got.Hash != d.Hash {
-		t.Errorf("it came back under the hash %q, and not %s", got.Hash, d.Hash)
-	}
+	require.NoError(t, err)
+	require.Equal(t, d.Hash, got.Hash)
 	input, err := got.Expr.Input(0, core.Environment{Order: json.RawMessage(`{"x":1.50}`)})
-	if err != nil || string(input) != `{"b":1.50,"a":"<&>"}` {
-		t.Errorf("input %s, %v", input, err)
-	}
+	require.NoError(t, err)
+	require.Equal(t, `{"b":1.50,"a":"<&>"}`, string(input))
 }
 
 func TestStoredErrors(t *testing.T) {
@@ -72,38 +62,31 @@ func TestStoredErrors(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
-	if _, err := workflow.Decode(workflow.Hash(minor), minor); err != nil {
-		t.Errorf("a field of a newer minor version: %v", err)
-	}
+	_, err := workflow.Decode(workflow.Hash(minor), minor)
+	require.NoError(t, err, "a field of a newer minor version")
 }
 
 // A definition that was made in code gets its schema and its hash. A definition that cannot be read is not
 // sealed.
 func TestSeal(t *testing.T) {
 	d := &core.Definition{Name: "test", Steps: []core.StepDefinition{{Name: "one", Wait: &core.Wait{}}}}
-	if err := workflow.Seal(d); err != nil || d.Schema != 1 || len(d.Hash) != 32 {
-		t.Errorf("schema %d, hash %q, %v", d.Schema, d.Hash, err)
-	}
+	require.NoError(t, workflow.Seal(d))
+	require.Equal(t, 1, d.Schema)
+	require.Len(t, d.Hash, 32)
 	d = &core.Definition{Name: "test", Steps: []core.StepDefinition{{Name: "one", Any: &core.Any{}}}}
-	if err := workflow.Seal(d); err != nil || d.Schema != core.DefinitionSchema {
-		t.Errorf("with an any: schema %d, %v", d.Schema, err)
-	}
+	require.NoError(t, workflow.Seal(d))
+	require.Equal(t, core.DefinitionSchema, d.Schema)
 	d = &core.Definition{Name: "test", Output: json.RawMessage(`"${ order. }"`)}
-	if err := workflow.Seal(d); err == nil || d.Hash != "" {
-		t.Errorf("a broken expression: hash %q, %v", d.Hash, err)
-	}
+	require.Error(t, workflow.Seal(d))
+	require.Empty(t, d.Hash)
 }
 
 // The functions in the cloud contain neither the YAML library nor the checks of workflow files.
 func TestImports(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", ".").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, heavy := range []string{"yaml", "shared/workflow/source", "aws"} {
-		if strings.Contains(string(out), heavy) {
-			t.Errorf("package workflow depends on %s", heavy)
-		}
+		require.NotContains(t, string(out), heavy)
 	}
 }
 
@@ -117,7 +100,5 @@ func TestGraphEscapesTexts(t *testing.T) {
 		},
 	}}
 	const want = `-->|"if order.a #lt; 5 #amp;#amp; order.b #gt; #quot;x#124;y#59;z#35;#96;#quot; "|`
-	if graph := workflow.Graph(d); !strings.Contains(graph, want) {
-		t.Errorf("no %s in\n%s", want, graph)
-	}
+	require.Contains(t, workflow.Graph(d), want)
 }

@@ -49,9 +49,7 @@ func (s *supervisor) Due(_ context.Context, b port.Bucket, shard int, before tim
 func find(t *testing.T, checks []client.Check, name string) client.Check {
 	t.Helper()
 	i := slices.IndexFunc(checks, func(c client.Check) bool { return c.Name == name })
-	if i < 0 {
-		t.Fatalf("no check %q in %+v", name, checks)
-	}
+	require.GreaterOrEqual(t, i, 0, name)
 	return checks[i]
 }
 
@@ -386,24 +384,20 @@ func TestChecks(t *testing.T) {
 					c.check == "consumers" || (name == "code storage" || name == "clock") && a.limit == 0 {
 					continue
 				}
-				if found := find(t, checks, name); string(found.Result) != result {
-					t.Errorf("%+v; want it %s", found, result)
-				}
+				require.Equal(t, result, string(find(t, checks, name).Result))
 			}
 			if c.check == "" {
 				var text strings.Builder
 				for _, x := range checks {
 					fmt.Fprintf(&text, "%s, %s: %s; %s\n", x.Name, x.Result, x.Text, x.Fix)
 				}
-				if text.String() != allWell {
-					t.Errorf("%s\nwant\n%s", text.String(), allWell)
-				}
+				require.Equal(t, allWell, text.String())
 				return
 			}
-			if found := find(t, checks, c.check); found.Result != c.result ||
-				!strings.Contains(found.Text, c.text) || !strings.Contains(found.Fix, c.fix) {
-				t.Errorf("%+v; want it %s, %q, %q", found, c.result, c.text, c.fix)
-			}
+			found := find(t, checks, c.check)
+			require.Equal(t, c.result, found.Result)
+			require.Contains(t, found.Text, c.text, "%+v", c.result)
+			require.Contains(t, found.Fix, c.fix, "%+v", c.result)
 		})
 	}
 }
@@ -444,15 +438,12 @@ func TestChecksOfDeadLetters(t *testing.T) {
 	checks, err := open().Checks(t.Context())
 	require.NoError(t, err)
 	for _, name := range []string{"dead letters of requests-payment", "quarantine"} {
-		if d := find(t, checks, name); d.Result != client.CheckFailed ||
-			!strings.Contains(d.Text,
-				"the oldest of 2 looked at was sent 50h0m0s ago, and is deleted in 286h0m0s") || d.Fix == "" {
-			t.Errorf("%+v", d)
-		}
+		d := find(t, checks, name)
+		require.Equal(t, client.CheckFailed, d.Result)
+		require.Contains(t, d.Text, "the oldest of 2 looked at was sent 50h0m0s ago, and is deleted in 286h0m0s")
+		require.NotEmpty(t, d.Fix)
 	}
-	if d := find(t, checks, "clock"); d.Result != client.CheckOK {
-		t.Errorf("%+v", d)
-	}
+	require.Equal(t, client.CheckOK, find(t, checks, "clock").Result)
 	for _, check := range checks {
 		if strings.HasPrefix(check.Name, "dead letters of") &&
 			check.Name != "dead letters of requests-payment" {

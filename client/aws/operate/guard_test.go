@@ -72,15 +72,12 @@ func newGuard(t *testing.T, policy string) *guard {
 		}
 		for _, s := range r.Properties["PolicyDocument"].(map[string]any)["Statement"].([]any) {
 			s := s.(map[string]any)
-			if s["Effect"] != "Allow" || s["Condition"] != nil {
-				t.Fatalf("%s: a statement that this test does not evaluate: %v", id, s)
-			}
+			require.EqualValues(t, "Allow", s["Effect"], id)
+			require.Nil(t, s["Condition"], id)
 			g.policy = append(g.policy, allowed{g.texts(s["Action"]), g.texts(s["Resource"])})
 		}
 	}
-	if len(g.policy) == 0 {
-		t.Fatalf("the template has no policy %s", policy)
-	}
+	require.NotEmpty(t, g.policy, policy)
 	// If the app names operators, the construct does so too, and their own rights are in another statement.
 	g.policy = append(g.policy, allowed{
 		[]string{"iam:GetRole", "iam:SimulatePrincipalPolicy"},

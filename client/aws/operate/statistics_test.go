@@ -161,17 +161,11 @@ func TestStatistics(t *testing.T) {
 		// two workflows, and what a sweep says holds until the next
 		"error 0 0 6 6 – –": "error" + last(t, s, view.SeriesOrders, "Error", 6),
 	} {
-		if got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
+		require.Equal(t, want, got)
 	}
-	if len(s.Agents) != 1 {
-		t.Fatalf("%+v", s.Agents)
-	}
+	require.Len(t, s.Agents, 1)
 	a := s.Agents[0]
-	if len(a.NotCalled) != 1 {
-		t.Fatalf("%+v", a)
-	}
+	require.Len(t, a.NotCalled, 1)
 	for _, field := range []struct {
 		name      string
 		got, want any
@@ -183,17 +177,14 @@ func TestStatistics(t *testing.T) {
 		{"a.Failed is nil", a.Failed == nil, true},
 		{"s.From.Std().Add(46*time.Minute)", s.From.Std().Add(46 * time.Minute), a.NotCalled[0].Since.Std()},
 	} {
-		if field.got != field.want {
-			t.Errorf("%s is %v, want %v: %+v", field.name, field.got, field.want, a)
-		}
+		require.Equal(t, field.want, field.got, field.name)
 	}
-	if s.Overdue == nil || s.Overdue.Orders != 1 {
-		t.Errorf("%+v", s.Overdue)
-	}
-	if text := strings.Join(s.Unknown, "\n"); !strings.Contains(text, "orders that ended") ||
-		!strings.Contains(text, "replies of agents") || len(s.Unknown) != 2 {
-		t.Errorf("%q", s.Unknown)
-	}
+	require.NotNil(t, s.Overdue, "%+v", s.Overdue)
+	require.Equal(t, 1, s.Overdue.Orders)
+	text := strings.Join(s.Unknown, "\n")
+	require.Contains(t, text, "orders that ended")
+	require.Contains(t, text, "replies of agents")
+	require.Len(t, s.Unknown, 2)
 	calls := w.calls.Load()
 	if again, err := c.Statistics(t.Context()); err != nil || again != s || w.calls.Load() != calls {
 		t.Errorf("read again within a minute: %v", err)
@@ -207,23 +198,20 @@ func TestStatisticsThatMayNotBeRead(t *testing.T) {
 	stack.Parts.Sweeps = closedIndex{&supervisor{}}
 	s, err := stack.Client().Statistics(t.Context())
 	require.NoError(t, err)
-	if len(s.Series) > 0 || len(s.Agents) != 1 || s.Agents[0].Waiting != 6 ||
-		s.Overdue != nil ||
-		!strings.Contains(strings.Join(s.Unknown, "\n"), "metrics of CloudWatch: ") ||
-		!strings.Contains(strings.Join(s.Unknown, "\n"), "overdue orders: ") {
-		t.Errorf("%+v", s)
-	}
+	require.Empty(t, s.Series)
+	require.Len(t, s.Agents, 1)
+	require.Equal(t, 6, s.Agents[0].Waiting)
+	require.Nil(t, s.Overdue)
+	require.Contains(t, strings.Join(s.Unknown, "\n"), "metrics of CloudWatch: ")
+	require.Contains(t, strings.Join(s.Unknown, "\n"), "overdue orders: ")
 	stack = watched(t, &watch{})
 	stack.Parts.Outputs.Deployment = ""
 	s, err = stack.Client().Statistics(t.Context())
-	if err != nil || len(s.Series) != 2 ||
-		!strings.Contains(strings.Join(s.Unknown, "\n"), "deploy the stack again") {
-		t.Errorf("%+v %v", s, err)
-	}
+	require.NoError(t, err)
+	require.Len(t, s.Series, 2)
+	require.Contains(t, strings.Join(s.Unknown, "\n"), "deploy the stack again")
 	stack.Parts.Config = nil
 	s, err = stack.Client().Statistics(t.Context())
-	if err != nil ||
-		!strings.Contains(strings.Join(s.Unknown, "\n"), "not read through this client") {
-		t.Errorf("%+v %v", s, err)
-	}
+	require.NoError(t, err)
+	require.Contains(t, strings.Join(s.Unknown, "\n"), "not read through this client")
 }

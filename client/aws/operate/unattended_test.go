@@ -78,14 +78,13 @@ func TestQueueWithoutConsumerIsReported(t *testing.T) {
 			t.Errorf("%s: %+v, %v", x.name, task.Unattended, err)
 			continue
 		}
-		if (task.Unchecked != "") != (x.err != nil) || strings.Contains(task.Unchecked, "mail") {
-			t.Errorf("%s: unchecked %q", x.name, task.Unchecked)
-		}
+		require.Equal(t, x.err != nil, task.Unchecked != "", x.name)
+		require.NotContains(t, task.Unchecked, "mail", x.name)
 		all, err := c.Unattended(t.Context(), "")
-		if err == nil || len(all) != x.want || strings.Contains(err.Error(),
-			"requests-shop") != (x.err != nil) || !strings.Contains(err.Error(), "requests-mail") {
-			t.Errorf("%s: %+v, %v", x.name, all, err)
-		}
+		require.Error(t, err, x.name)
+		require.Len(t, all, x.want, x.name)
+		require.Equal(t, x.err != nil, strings.Contains(err.Error(), "requests-shop"), x.name)
+		require.ErrorContains(t, err, "requests-mail", x.name)
 		if x.want == 1 && (task.Unattended[0].Queue != "requests-shop" || task.Unattended[0].Waiting != 3 ||
 			task.Unattended[0].Since == 0 || all[0].Since != 0) {
 			t.Errorf("%s: %+v, %+v", x.name, task.Unattended, all)
@@ -94,15 +93,15 @@ func TestQueueWithoutConsumerIsReported(t *testing.T) {
 	depth = port.Depth{Visible: 1}
 	failure = nil
 	w.Parts.Outputs.Requests = map[string]string{"mail": "url"}
-	if task, err := w.Client().Get(t.Context(), "o-1"); err != nil || len(task.Unattended) != 0 ||
-		task.Unchecked != "" {
-		t.Errorf("a queue that the outputs do not name: %+v, %v", task, err)
-	}
+	task, err := w.Client().Get(t.Context(), "o-1")
+	require.NoError(t, err)
+	require.Empty(t, task.Unattended)
+	require.Empty(t, task.Unchecked)
 	w.Parts.Outputs.Requests["shop"] = "url"
 	w.Parts.Unattended = time.Hour
-	if task, err := w.Client().Get(t.Context(), "o-1"); err != nil || len(task.Unattended) != 0 {
-		t.Errorf("a request of a moment ago: %+v, %v", task.Unattended, err)
-	}
+	task, err = w.Client().Get(t.Context(), "o-1")
+	require.NoError(t, err)
+	require.Empty(t, task.Unattended)
 }
 
 // depths returns the attributes of queues: so many visible, none in flight.
@@ -232,14 +231,13 @@ func TestUnreadableQueueDoesNotHideOthers(t *testing.T) {
 	} {
 		c.failing.Store(&[2]string{action, "AccessDeniedException"})
 		all, err := open().Unattended(t.Context(), "")
-		if err == nil || !strings.Contains(err.Error(), "not known whether something takes from ") ||
-			!strings.Contains(err.Error(), "the permission "+action+" on ") ||
-			!strings.Contains(err.Error(), "EngineOperatorPolicy") || strings.Contains(err.Error(), "\n") {
-			t.Errorf("%s: %v", action, err)
-		}
-		if got := fmt.Sprint(all); (want == "") != (len(all) == 0) || !strings.Contains(got, want) {
-			t.Errorf("%s: %s", action, got)
-		}
+		require.ErrorContains(t, err, "not known whether something takes from ", action)
+		require.ErrorContains(t, err, "the permission "+action+" on ", action)
+		require.ErrorContains(t, err, "EngineOperatorPolicy", action)
+		require.NotContains(t, err.Error(), "\n", action)
+		got := fmt.Sprint(all)
+		require.Equal(t, len(all) == 0, want == "", action)
+		require.Contains(t, got, want, action)
 	}
 	w := stacktest.New(t, stacktest.Memory())
 	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -252,15 +250,13 @@ func TestUnreadableQueueDoesNotHideOthers(t *testing.T) {
 	w.Parts.Config = &config
 	begun := time.Now()
 	all, err := w.Client().Unattended(t.Context(), "")
-	if err == nil || !strings.Contains(err.Error(), "takes from intake: AWS did not answer within 20ms") ||
-		len(all) > 0 || time.Since(begun) > 10*time.Second {
-		t.Errorf("%+v, %v after %v", all, err, time.Since(begun))
-	}
+	require.ErrorContains(t, err, "takes from intake: AWS did not answer within 20ms")
+	require.Empty(t, all)
+	require.LessOrEqual(t, time.Since(begun), 10*time.Second)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := w.Client().Unattended(ended, ""); !errors.Is(err, context.Canceled) {
-		t.Errorf("a caller who is gone: %v", err)
-	}
+	_, err = w.Client().Unattended(ended, "")
+	require.ErrorIs(t, err, context.Canceled, "a caller who is gone")
 }
 
 // A command reads the queues once, however often it needs the result.
@@ -271,9 +267,8 @@ func TestCommandReadsQueuesOnce(t *testing.T) {
 	before := c.calls.Load()
 	for range 3 {
 		all, err := s.Unattended(t.Context(), "")
-		if err != nil || len(all) != 1 {
-			t.Errorf("%+v, %v", all, err)
-		}
+		require.NoError(t, err)
+		require.Len(t, all, 1)
 	}
 	if n := c.calls.Load() - before; n != 6+4 { // mappings, and the queues of the agents
 		t.Errorf("%d calls", n)
@@ -360,19 +355,17 @@ func TestOrderReportsItsUnattendedQueues(t *testing.T) {
 		}
 		return names
 	}
-	if got := queues(task.Unattended); !slices.Equal(got, []string{"replies", "requests-shop"}) ||
-		task.Unchecked != "" {
-		t.Errorf("%v %q", got, task.Unchecked)
-	}
+	require.Equal(t, []string{"replies", "requests-shop"}, queues(task.Unattended))
+	require.Empty(t, task.Unchecked)
 	for workflow, want := range map[string]string{
 		"order": "[replies requests-shop]",
 		"":      "[replies requests-mail requests-shop]", "other": "[replies requests-mail requests-shop]",
 	} {
 		w.Parts.Outputs.Workflows = map[string]string{"Order": task.Definition}
 		all, err := w.Client().Unattended(t.Context(), workflow)
-		if got := fmt.Sprint(queues(all)); err != nil || got != want {
-			t.Errorf("workflow %q: %s, %v; want %s", workflow, got, err, want)
-		}
+		got := fmt.Sprint(queues(all))
+		require.NoError(t, err, workflow)
+		require.Equal(t, want, got, workflow)
 	}
 }
 
@@ -403,20 +396,19 @@ func TestUnattendedQueueIsOfTheOrdersPriority(t *testing.T) {
 		submit(t, c, o)
 		started(t, c, o.ID)
 		task, err := c.Get(t.Context(), o.ID)
-		if err != nil || len(task.Unattended) != 1 || task.Unattended[0].Queue != want ||
-			task.Unattended[0].Agent != "shop" {
-			t.Errorf("%s: %+v %v", priority, task.Unattended, err)
-		}
+		require.NoError(t, err, priority)
+		require.Len(t, task.Unattended, 1, priority)
+		require.Equal(t, want, task.Unattended[0].Queue, priority)
+		require.Equal(t, "shop", task.Unattended[0].Agent, priority)
 	}
 	all, err := c.Unattended(t.Context(), "")
 	var queues []string
 	for _, u := range all {
 		queues = append(queues, u.Queue)
 	}
-	if want := []string{"intake-high", "requests-shop", "requests-shop-high"}; err != nil ||
-		!slices.Equal(queues, want) {
-		t.Errorf("%v, %v; want %v", queues, err, want)
-	}
+	want := []string{"intake-high", "requests-shop", "requests-shop-high"}
+	require.NoError(t, err)
+	require.Equal(t, want, queues)
 }
 
 // off answers that an event source mapping is disabled.

@@ -42,13 +42,12 @@ func TestEnvironment(t *testing.T) {
 	c.RetryMaxAttempts = 2
 	start := time.Now()
 	_, err = sqs.NewFromConfig(c).ListQueues(context.Background(), &sqs.ListQueuesInput{})
-	if err == nil || calls.Load() != 2 || time.Since(start) > 5*time.Second {
-		t.Errorf("%d attempts in %s: %v", calls.Load(), time.Since(start), err)
-	}
-	if !strings.Contains(authorization, "Credential=AKID/") ||
-		!strings.Contains(authorization, "/eu-central-1/") || token != "token" {
-		t.Errorf("signed as %q with token %q", authorization, token)
-	}
+	require.Error(t, err)
+	require.EqualValues(t, 2, calls.Load())
+	require.LessOrEqual(t, time.Since(start), 5*time.Second)
+	require.Contains(t, authorization, "Credential=AKID/")
+	require.Contains(t, authorization, "/eu-central-1/")
+	require.Equal(t, "token", token)
 }
 
 // AWS_ENDPOINT_URL_<SERVICE> goes before AWS_ENDPOINT_URL, for that service alone.
@@ -80,13 +79,9 @@ func TestEndpointOfOneService(t *testing.T) {
 		}
 		_, _ = secretsmanager.NewFromConfig(c).GetSecretValue(t.Context(),
 			&secretsmanager.GetSecretValueInput{SecretId: aws.String("s")})
-		if got := asked.Load(); got != want {
-			t.Errorf("the secrets were asked for at %q, want %q", got, want)
-		}
+		require.EqualValues(t, want, asked.Load())
 		_, _ = sqs.NewFromConfig(c).ListQueues(t.Context(), &sqs.ListQueuesInput{})
-		if got := asked.Load(); got != "all" {
-			t.Errorf("the queues were asked for at %q", got)
-		}
+		require.EqualValues(t, "all", asked.Load())
 	}
 }
 
@@ -94,13 +89,11 @@ func TestEndpointOfOneService(t *testing.T) {
 func TestEnvironmentMissing(t *testing.T) {
 	_, err := wire.Environment(func(string) (string, bool) { return "", false })
 	for _, want := range []string{"AWS_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s is not in %v", want, err)
-		}
-		if _, err := wire.Environment(environment(map[string]string{want: ""})); err == nil ||
-			strings.Count(err.Error(), "is not set") != 1 || !strings.Contains(err.Error(), want) {
-			t.Errorf("without %s: %v", want, err)
-		}
+		require.ErrorContains(t, err, want)
+		_, err := wire.Environment(environment(map[string]string{want: ""}))
+		require.Error(t, err, want)
+		require.Equal(t, 1, strings.Count(err.Error(), "is not set"), want)
+		require.ErrorContains(t, err, want)
 	}
 }
 
@@ -121,9 +114,7 @@ func TestDefaultsAreStated(t *testing.T) {
 		{"MaxIdleConnsPerHost", transport.MaxIdleConnsPerHost, 64},
 		{"MaxIdleConns", transport.MaxIdleConns, 128},
 	} {
-		if field.got != field.want {
-			t.Errorf("%s is %v, want %v", field.name, field.got, field.want)
-		}
+		require.Equal(t, field.want, field.got, field.name)
 	}
 }
 
@@ -137,7 +128,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	defer srv.Close()
 	c, err := wire.Environment(environment(map[string]string{"AWS_ENDPOINT_URL": srv.URL}))
 	require.NoError(t, err)
-	if _, err := sqs.NewFromConfig(c).ListQueues(t.Context(), &sqs.ListQueuesInput{}); err == nil || followed {
-		t.Errorf("followed %v, %v", followed, err)
-	}
+	_, err = sqs.NewFromConfig(c).ListQueues(t.Context(), &sqs.ListQueuesInput{})
+	require.Error(t, err)
+	require.False(t, followed, "followed %v, %v", followed, err)
 }

@@ -2,8 +2,9 @@ package source_test
 
 import (
 	"encoding/json"
-	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
@@ -24,9 +25,9 @@ func TestQuestions(t *testing.T) {
 		"settled": ``,
 		"late":    `{"question":"Late?","need":1,"who":["x"],"timeout":"3d"}`,
 	} {
-		if got, err := d.Expr.Input(d.Index(step), env); err != nil || string(got) != want {
-			t.Errorf("%s: %v\n got %s\nwant %s", step, err, got, want)
-		}
+		got, err := d.Expr.Input(d.Index(step), env)
+		require.NoError(t, err, step)
+		require.Equal(t, want, string(got), step)
 	}
 	for _, c := range []struct {
 		step, value string
@@ -50,13 +51,12 @@ func TestQuestions(t *testing.T) {
 		if c.wrong != "" {
 			continue
 		}
-		if refused, err := d.Expr.Refused(i, env); refused != c.refused || err != nil {
-			t.Errorf("%s to %s is refused: %v, %v", c.value, c.step, refused, err)
-		}
+		refused, err := d.Expr.Refused(i, env)
+		require.Equal(t, c.refused, refused, c.value)
+		require.NoError(t, err, c.value)
 	}
 	env.Value = json.RawMessage(`"secret"`)
-	if _, err := d.Expr.Refused(d.Index("settled"), env); err == nil ||
-		strings.Contains(err.Error(), "secret") {
-		t.Errorf("a value of another shape: %v", err)
-	}
+	_, err := d.Expr.Refused(d.Index("settled"), env)
+	require.Error(t, err)
+	require.NotContains(t, err.Error(), "secret")
 }

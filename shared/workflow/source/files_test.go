@@ -19,9 +19,8 @@ import (
 func files(t *testing.T, pattern string) []string {
 	t.Helper()
 	found, err := filepath.Glob(pattern)
-	if err != nil || len(found) == 0 {
-		t.Fatalf("no files %s: %v", pattern, err)
-	}
+	require.NoError(t, err, pattern)
+	require.NotEmpty(t, found, pattern)
 	return found
 }
 
@@ -31,13 +30,10 @@ func TestBadFiles(t *testing.T) {
 		name := strings.TrimSuffix(filepath.Base(file), ".yaml")
 		t.Run(name, func(t *testing.T) {
 			data, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			d, problems := source.Parse(name+".yaml", data, options)
-			if d != nil || problems.Err() == nil {
-				t.Errorf("accepted, with %v", problems)
-			}
+			require.Nil(t, d)
+			require.Error(t, problems.Err())
 			golden.Assert(t, problems.Error()+"\n", "bad/"+name+".problems")
 		})
 	}
@@ -57,7 +53,7 @@ func TestWarnedFiles(t *testing.T) {
 		name := strings.TrimSuffix(filepath.Base(file), ".yaml")
 		t.Run(name, func(t *testing.T) {
 			d, problems := source.LoadFile(file, options)
-			require.NotNil(t, d, problems)
+			require.NotNil(t, d, "%+v", problems)
 			text := strings.ReplaceAll(problems.Error(), "testdata/warned/", "")
 			golden.Assert(t, text+"\n", "warned/"+name+".problems")
 		})
@@ -75,13 +71,9 @@ func TestGoodFiles(t *testing.T) {
 		stored := ""
 		for _, def := range d.WithBlocks() {
 			data, err := workflow.Encode(def)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			var pretty bytes.Buffer
-			if err := json.Indent(&pretty, data, "", "  "); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, json.Indent(&pretty, data, "", "  "))
 			stored += def.Hash + "\n" + pretty.String() + "\n"
 		}
 		name := strings.TrimSuffix(filepath.Base(file), ".yaml")
@@ -92,9 +84,7 @@ func TestGoodFiles(t *testing.T) {
 // P40: the workflow of children is found in the folder, whichever file is read first, and pinned by its hash.
 func TestChildren(t *testing.T) {
 	all, err := source.LoadDir("testdata/children", source.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	reported := ""
 	hashes := map[string]string{}
 	for _, f := range all {
@@ -114,17 +104,13 @@ func TestChildren(t *testing.T) {
 	family, _ := source.LoadFile("testdata/children/family.yaml", source.Options{})
 	golden.Assert(t, workflow.Graph(family), "graph/family.mmd")
 	data, err := workflow.Encode(family)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	golden.Assert(t, family.Hash+"\n"+string(data)+"\n", "children/family.json")
-	if got := family.Steps[0].Each.Definition; got != hashes["leaf"] {
-		t.Errorf("pinned %q, schema %d", got, family.Schema)
-	}
-	if of, _ := source.LoadFile("testdata/children/of-pivot.yaml", source.Options{}); of == nil ||
-		!of.Steps[0].PointOfNoReturn || of.Steps[0].OnFailure != core.OnFailureStop {
-		t.Errorf("children with a point of no return: %+v", of)
-	}
+	require.Equal(t, hashes["leaf"], family.Steps[0].Each.Definition)
+	of, _ := source.LoadFile("testdata/children/of-pivot.yaml", source.Options{})
+	require.NotNil(t, of, "children with a point of no return: %+v", of)
+	require.True(t, of.Steps[0].PointOfNoReturn, "children with a point of no return: %+v", of)
+	require.Equal(t, core.OnFailureStop, of.Steps[0].OnFailure)
 }
 
 func TestGraph(t *testing.T) {

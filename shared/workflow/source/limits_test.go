@@ -91,12 +91,9 @@ func TestLimits(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d, problems := source.Parse("test.yaml", []byte(c.file), source.Options{})
-			if d != nil || !strings.Contains(problems.Error(), c.want) {
-				t.Errorf("got %.300s; want %s", problems.Error(), c.want)
-			}
-			if len(problems) > 100 {
-				t.Errorf("%d problems are reported", len(problems))
-			}
+			require.Nil(t, d)
+			require.Contains(t, problems.Error(), c.want)
+			require.LessOrEqual(t, len(problems), 100)
 		})
 	}
 }
@@ -119,18 +116,12 @@ func TestScalars(t *testing.T) {
 		} else if !strings.Contains(text, value+" is ") || !strings.Contains(text, "fix: quote it") {
 			t.Errorf("%s: %s", value, text)
 		}
-		if err := source.CheckScalars([]byte("a: " + value)); err == nil ||
-			!strings.Contains(err.Error(), "line 1, column 4: "+value+" is ") {
-			t.Errorf("%s: %v", value, err)
-		}
+		require.ErrorContains(t, source.CheckScalars([]byte("a: "+value)), "line 1, column 4: "+value+" is ", value)
 		for _, quoted := range []string{"'" + value + "'", `"` + value + `"`} {
-			if _, problems := source.Parse("test.yaml", file(quoted), source.Options{}); len(problems) > 0 {
-				t.Errorf("%s: %v", quoted, problems)
-			}
+			_, problems := source.Parse("test.yaml", file(quoted), source.Options{})
+			require.Empty(t, problems, quoted)
 		}
-		if err := source.CheckScalars([]byte(value + ": |\n  " + value + "\n")); err != nil {
-			t.Errorf("a key and a block %s: %v", value, err)
-		}
+		require.NoError(t, source.CheckScalars([]byte(value+": |\n  "+value+"\n")), value)
 	}
 	for value, want := range map[string]string{
 		"1e3": "1e3", "+7": "7", "-.5": "-0.5", "1.": "1",
@@ -146,10 +137,9 @@ func TestScalars(t *testing.T) {
 		}
 	}
 	for _, value := range []string{"1e1000", strings.Repeat("7", 129), "1e9999999"} {
-		if _, problems := source.Parse("test.yaml", file(value),
-			source.Options{}); !strings.Contains(problems.Error(), "an exponent beyond ±999") {
-			t.Errorf("%.20s: %v", value, problems)
-		}
+		_, problems := source.Parse("test.yaml", file(value),
+			source.Options{})
+		require.Contains(t, problems.Error(), "an exponent beyond ±999", value)
 	}
 }
 
@@ -195,10 +185,7 @@ func TestLargest(t *testing.T) {
 	if d == nil || len(d.Steps) != 300 {
 		t.Fatal(problems)
 	}
-	if want := 300*4 + 10; d.HopBudget != want {
-		t.Errorf("hop budget %d, want %d: a hop for each failure and one to start, for each step, and ten",
-			d.HopBudget, want)
-	}
+	require.Equal(t, 300*4+10, d.HopBudget)
 }
 
 // Defaults that other parts rely on.
@@ -226,14 +213,10 @@ func TestDefaults(t *testing.T) {
 		{"notify", fmt.Sprint(d.Notify), "[received refused completed failed undone cancelled]"},
 		{"schema", d.Schema, 1},
 	} {
-		if c.got != c.want {
-			t.Errorf("%s is %v, want %v", c.what, c.got, c.want)
-		}
+		require.Equal(t, c.want, c.got, c.what)
 	}
 	text, err := os.ReadFile("../../../docs/reference/workflows.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for field, want := range map[string]string{ // as the lists of fields give them
 		"`grace`": "30s", "`tellAfter`": "30s", "`maxQueueTime`": "24h",
 		"`agents.NAME.queueAllowance`": "15s", "`agents.NAME.clockSkew`": "1s",
@@ -254,20 +237,12 @@ func TestLoadDir(t *testing.T) {
 		"broken.yaml": "workflow: x\n", "z.yaml": strings.ReplaceAll(good, "NAME", "first"),
 		"notes.txt": "not a workflow", ".hidden.yaml": "junk",
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
-	if err := os.Mkdir(filepath.Join(dir, "sub.yaml"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(t.TempDir(), filepath.Join(dir, "out.yaml")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "sub.yaml"), 0o700))
+	require.NoError(t, os.Symlink(t.TempDir(), filepath.Join(dir, "out.yaml")))
 	files, err := source.LoadDir(dir, source.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	got := ""
 	for _, f := range files {
 		got += f.Name + " "
@@ -284,14 +259,9 @@ func TestLoadDir(t *testing.T) {
 		"that can be read; " + fix + "sub.yaml sub.yaml: it is not read: it is a directory, not a regular " +
 		"file; " + fix +
 		"z.yaml z.yaml: workflow first is defined in a.yml already; fix: give one of them another name\n"
-	if got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
+	require.Equal(t, want, got)
 	_, err = source.LoadDir(filepath.Join(dir, "nowhere"), source.Options{})
-	if err == nil ||
-		!strings.Contains(err.Error(), "no such file") {
-		t.Errorf("a directory that does not exist: %v", err)
-	}
+	require.ErrorContains(t, err, "no such file", "a directory that does not exist")
 }
 
 // No file makes the reader panic, and each accepted definition can be stored.
@@ -301,22 +271,16 @@ func FuzzParse(f *testing.F) {
 		"../../../examples/order/*.yaml",
 	} {
 		found, err := filepath.Glob(pattern)
-		if err != nil {
-			f.Fatal(err)
-		}
+		require.NoError(f, err)
 		for _, file := range found {
 			data, err := os.ReadFile(file)
-			if err != nil {
-				f.Fatal(err)
-			}
+			require.NoError(f, err)
 			f.Add(data)
 		}
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		d, problems := source.Parse("fuzz.yaml", data, source.Options{})
-		if (d == nil) != (problems.Err() != nil) {
-			t.Fatalf("definition %v with problems %v", d, problems)
-		}
+		require.Equal(t, problems.Err() != nil, d == nil)
 		if strings.Contains(problems.Error(), "cannot read it") {
 			t.Logf("the YAML library panics on %q", data)
 		}

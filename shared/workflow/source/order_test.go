@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
 
@@ -24,9 +26,7 @@ func TestOrderSchemaIsReadFromItsFolder(t *testing.T) {
 	dir := t.TempDir()
 	write := func(dir, name, text string) {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	write(outside, "secret.json", `{}`)
 	write(dir, "order.json", "\ufeff{ \"required\": [\"total\"] }\n")
@@ -34,12 +34,8 @@ func TestOrderSchemaIsReadFromItsFolder(t *testing.T) {
 	write(dir, "broken.json", `{"required":`)
 	write(dir, "remote.json", `{"$ref":"https://a.example/s.json"}`)
 	write(dir, "old.json", `{"$schema":"http://json-schema.org/draft-04/schema#"}`)
-	if err := os.Symlink(filepath.Join(outside, "secret.json"), filepath.Join(dir, "link.json")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(filepath.Join(dir, "folder.json"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Symlink(filepath.Join(outside, "secret.json"), filepath.Join(dir, "link.json")))
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "folder.json"), 0o700))
 	for schema, want := range map[string]string{
 		"order.json":             "",
 		"{required: [total]}":    "",
@@ -61,24 +57,21 @@ func TestOrderSchemaIsReadFromItsFolder(t *testing.T) {
 		write(dir, "shop.yaml", ordered(schema, "order.total"))
 		d, problems := source.LoadFile(filepath.Join(dir, "shop.yaml"), source.Options{})
 		all, err := source.LoadDir(dir, source.Options{})
-		if err != nil || len(all) != 1 || all[0].Problems.Error() != problems.Error() {
-			t.Errorf("%s: in the folder %v, %v", schema, all, err)
-		}
-		if (d != nil) != (want == "") || !strings.Contains(problems.Error(), want) {
-			t.Errorf("%s: %v, want %q", schema, problems, want)
-		}
+		require.NoError(t, err, schema)
+		require.Len(t, all, 1, schema)
+		require.Equal(t, problems.Error(), all[0].Problems.Error(), schema)
+		require.Equal(t, want == "", d != nil, schema)
+		require.Contains(t, problems.Error(), want, schema)
 		if d == nil {
 			continue
 		}
-		if string(d.Order) != `{"required":["total"]}` || d.Expr.CheckOrder(json.RawMessage(`{}`)) == nil ||
-			d.Expr.CheckOrder(json.RawMessage(`{"total":1}`)) != nil {
-			t.Errorf("%s: the definition has the schema %s", schema, d.Order)
-		}
+		require.Equal(t, `{"required":["total"]}`, string(d.Order), schema)
+		require.Error(t, d.Expr.CheckOrder(json.RawMessage(`{}`)), schema)
+		require.NoError(t, d.Expr.CheckOrder(json.RawMessage(`{"total":1}`)), schema)
 	}
-	if _, problems := source.Parse("shop.yaml", []byte(ordered("order.json", "order.total")),
-		source.Options{}); !strings.Contains(problems.Error(), "it can only be read beside a file") {
-		t.Errorf("without a folder: %v", problems)
-	}
+	_, problems := source.Parse("shop.yaml", []byte(ordered("order.json", "order.total")),
+		source.Options{})
+	require.Contains(t, problems.Error(), "it can only be read beside a file", "without a folder")
 }
 
 // The order of a child reads the elements of the list, and a schedule's order matches the schema.
@@ -97,16 +90,12 @@ func TestSchemaAppliesToChildrenAndSchedules(t *testing.T) {
 			"properties: {region: {}}}}\nschedule: {cron: \"@daily\", input: {region: a}}\n" +
 			strings.TrimPrefix(child, "workflow: child\n"),
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	_, problems := source.LoadFile(filepath.Join(dir, "parent.yaml"), source.Options{})
-	if len(problems) != 1 || !strings.Contains(problems[0].What, "item.sk is read") {
-		t.Errorf("the child's order: %v", problems)
-	}
+	require.Len(t, problems, 1)
+	require.Contains(t, problems[0].What, "item.sk is read")
 	_, problems = source.LoadFile(filepath.Join(dir, "nightly.yaml"), source.Options{})
-	if len(problems) != 1 || !strings.Contains(problems[0].What, `the unknown field "scheduledTime"`) {
-		t.Errorf("the schedule's order: %v", problems)
-	}
+	require.Len(t, problems, 1)
+	require.Contains(t, problems[0].What, `the unknown field "scheduledTime"`)
 }

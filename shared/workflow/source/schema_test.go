@@ -5,15 +5,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
 
 // Editors show the schema's descriptions: every field has one, and no object takes unknown fields.
 func TestSchemaIsForEditors(t *testing.T) {
 	var root map[string]any
-	if err := json.Unmarshal(source.Schema, &root); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(source.Schema, &root))
 	definitions := root["$defs"].(map[string]any)
 	described := func(s map[string]any) bool {
 		if s["description"] != nil {

@@ -3,6 +3,8 @@ package source_test
 import (
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
@@ -12,25 +14,18 @@ func TestShippedWorkflows(t *testing.T) {
 	files, err := source.LoadDir("../../../examples/order", source.Options{KnownAgents: []string{
 		"inventory", "payment", "shipping", "notification", "accounts", "databases", "dns",
 	}})
-	if err != nil || len(files) != 2 {
-		t.Fatalf("got %d files, want those of order and provision (%v)", len(files), err)
-	}
+	require.NoError(t, err)
+	require.Len(t, files, 2)
 	for _, f := range files {
-		if len(f.Problems) > 0 {
-			t.Fatal(f.Problems)
-		}
+		require.Empty(t, f.Problems)
 		d := f.Definition
 		data, err := workflow.Encode(d)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		stored, err := workflow.Decode(d.Hash, data)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		again, err := workflow.Encode(stored)
-		if err != nil || string(again) != string(data) || stored.Expr == nil {
-			t.Errorf("%s changed by being stored: %v\n%s\n%s", d.Name, err, data, again)
-		}
+		require.NoError(t, err)
+		require.Equal(t, string(data), string(again))
+		require.NotNil(t, stored.Expr, "%s changed by being stored: %v\n%s\n%s", d.Name, err, data, again)
 	}
 }

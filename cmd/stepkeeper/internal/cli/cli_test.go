@@ -59,9 +59,7 @@ type ending struct {
 }
 
 func (e ending) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.Context().Done() == nil {
-		e.Errorf("%s %s has another context than the command's", r.Method, r.URL)
-	}
+	require.NotNil(e, r.Context().Done(), "%s %s has another context than the command's", r.Method, r.URL)
 	return cmp.Or(e.via, http.DefaultTransport).RoundTrip(r)
 }
 

@@ -159,7 +159,7 @@ func TestDeadLettersThatFail(t *testing.T) {
 		} {
 			o.print(h, &reported, &code)
 		}
-		require.Equal(t, want, code, result)
+		require.Equal(t, want, code, "%+v", result)
 		require.Equal(t, 2, reported)
 		require.Contains(t, b.Out.String(), string(result)+" (order o-1): why\nm-2: redriven to replies\n")
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
@@ -54,9 +55,9 @@ func documents(t *testing.T) map[string]string {
 		all[filepath.ToSlash(name)] = string(text)
 		return err
 	})
-	if err != nil || len(all) < 15 || all["README.md"] == "" {
-		t.Fatalf("%d documents, %v", len(all), err)
-	}
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, len(all), 15)
+	require.NotEmpty(t, all["README.md"])
 	return all
 }
 
@@ -126,14 +127,10 @@ func TestEverySnippet(t *testing.T) {
 			if rest == "" {
 				continue
 			}
-			if err := checkSnippet(file, rest); err != nil {
-				t.Errorf("%s: %v\n%s", s, err, rest)
-			}
+			require.NoError(t, checkSnippet(file, rest), "%+v", s)
 		}
 	}
-	if len(code) < 10 {
-		t.Errorf("only %d snippets of Go were found", len(code))
-	}
+	require.GreaterOrEqual(t, len(code), 10)
 	if !testing.Short() {
 		compile(t, code)
 	}
@@ -354,9 +351,7 @@ func checkMake(words []string) error {
 func TestCodeInText(t *testing.T) {
 	flags := knownFlags(t)
 	known, err := names()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for file, text := range documents(t) {
 		_, prose := snippets(file, text)
 		for _, m := range inline.FindAllStringSubmatch(prose, -1) {
@@ -432,9 +427,7 @@ func TestExamplesOfHelp(t *testing.T) {
 func TestGuideShowsTheProject(t *testing.T) {
 	written, problems := source.LoadFile(filepath.Join(root, "examples/booking/workflows/booking.yaml"),
 		source.Options{})
-	if len(problems) > 0 {
-		t.Fatal(problems)
-	}
+	require.Empty(t, problems)
 	const page = "docs/tutorials/first-workflow.md"
 	blocks, _ := snippets(page, documents(t)[page])
 	for _, s := range blocks {
@@ -442,9 +435,8 @@ func TestGuideShowsTheProject(t *testing.T) {
 			continue
 		}
 		shown, problems := source.Parse(page, []byte(s.text), source.Options{})
-		if len(problems) > 0 || shown.Hash != written.Hash {
-			t.Errorf("%s: %v\nit differs from examples/booking/workflows/booking.yaml", s, problems)
-		}
+		require.Empty(t, problems, "%+v", s)
+		require.Equal(t, written.Hash, shown.Hash, "%+v", s)
 		return
 	}
 	t.Error("the guide shows no workflow")

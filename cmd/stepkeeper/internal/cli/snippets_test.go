@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // goSnippet is Go code of a document: a whole file, declarations, statements, or fields of infra.Props.
@@ -157,17 +159,13 @@ var (
 func compile(t *testing.T, all []goSnippet) {
 	t.Helper()
 	base, err := filepath.Abs("testdata/snippets")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	dir := t.TempDir()
 	replace := map[string]string{}
 	packages := []string{}
 	add := func(n int, name, text string) {
 		real := filepath.Join(dir, fmt.Sprintf("%d-%s", n, name))
-		if err := os.WriteFile(real, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(real, []byte(text), 0o600))
 		replace[filepath.Join(base, fmt.Sprintf("s%d", n), name)] = real
 	}
 	for n, s := range all {
@@ -184,12 +182,8 @@ func compile(t *testing.T, all []goSnippet) {
 	}
 	overlay := filepath.Join(dir, "overlay.json")
 	text, err := json.Marshal(map[string]any{"Replace": replace})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(overlay, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(overlay, text, 0o600))
 	out, err := exec.Command("go", append([]string{"build", "-overlay", overlay, "-gcflags=-e"},
 		packages...)...).CombinedOutput()
 	if err == nil {
@@ -204,9 +198,7 @@ func compile(t *testing.T, all []goSnippet) {
 		reported = true
 		t.Error(strings.TrimSpace(line))
 	}
-	if !reported {
-		t.Errorf("go build: %v\n%s", err, out)
-	}
+	require.True(t, reported, "go build: %v\n%s", err, out)
 }
 
 // sourceOf returns the file to compile, with line numbers of the document.

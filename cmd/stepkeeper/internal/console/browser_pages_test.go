@@ -367,9 +367,7 @@ func TestBrowserListsManyOrdersFast(t *testing.T) {
 	}
 	require.NoError(t, b.client.SubmitMany(context.Background(), strings.NewReader(text.String()),
 		func(r client.Result) {
-			if r.Err != nil {
-				t.Error(r.Err)
-			}
+			require.NoError(t, r.Err)
 		}))
 	for _, path := range []string{
 		"/orders", "/orders?state=Error&workflow=impossible&step=charge",

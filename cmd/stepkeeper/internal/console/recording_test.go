@@ -39,9 +39,7 @@ func recording(t *testing.T, refuses *string) http.Handler {
 	require.NoError(t, json.Unmarshal(file, &responses))
 	answer := func(w http.ResponseWriter, v any) {
 		w.Header().Set("Content-Type", "application/json")
-		if err := json.NewEncoder(w).Encode(v); err != nil {
-			t.Error(err)
-		}
+		require.NoError(t, json.NewEncoder(w).Encode(v))
 	}
 	mux := http.NewServeMux()
 	for pattern, response := range responses {

@@ -111,9 +111,7 @@ type ending struct {
 }
 
 func (e ending) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.Context().Done() == nil {
-		e.Errorf("%s %s has another context than the page's request", r.Method, r.URL)
-	}
+	require.NotNil(e, r.Context().Done(), "%s %s has another context than the page's request", r.Method, r.URL)
 	return e.via.RoundTrip(r)
 }
 
@@ -174,9 +172,7 @@ func (w *world) start(listen string) {
 	w.Cleanup(w.stop)
 	var err error
 	w.client, err = client.New(w.url)
-	if err != nil {
-		w.Fatal(err)
-	}
+	require.NoError(w, err)
 }
 
 // late delays the files or streams with a text in their path until a channel is closed.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/diagram"
@@ -103,9 +104,7 @@ func TestGraphsCanBeRead(t *testing.T) {
 		nodes := graphs.Draw(t, "graph")
 		d := rapid.SampledFrom([]diagram.Direction{diagram.Down, diagram.Across}).Draw(t, "direction")
 		svg := diagram.SVG(nodes, d, "steps")
-		if again := diagram.SVG(nodes, d, "steps"); again != svg {
-			t.Fatal("the same graph is drawn in two ways")
-		}
+		require.Equal(t, svg, diagram.SVG(nodes, d, "steps"))
 		size := numbers(sizes.FindStringSubmatch(svg)[1:])
 		all := boxes(svg)
 		lines := points(svg)
@@ -113,9 +112,10 @@ func TestGraphsCanBeRead(t *testing.T) {
 		for i, n := range nodes {
 			edges += len(n.After)
 			a := all[i]
-			if a.x < 0 || a.y < 0 || a.x+a.width > size[0]+0.5 || a.y+a.height > size[1]+0.5 {
-				t.Fatalf("box %d is outside: %v of %v", i, a, size)
-			}
+			require.GreaterOrEqual(t, a.x, float64(0), "%+v", i)
+			require.GreaterOrEqual(t, a.y, float64(0), "%+v", i)
+			require.LessOrEqual(t, a.x+a.width, size[0]+0.5, "%+v", i)
+			require.LessOrEqual(t, a.y+a.height, size[1]+0.5, "%+v", i)
 			for j, b := range all[:i] {
 				if a.x < b.x+b.width+8 && b.x < a.x+a.width+8 && a.y < b.y+b.height+8 &&
 					b.y < a.y+a.height+8 {
@@ -136,9 +136,7 @@ func TestGraphsCanBeRead(t *testing.T) {
 				}
 			}
 		}
-		if len(lines) != edges {
-			t.Fatalf("%d lines for %d dependencies", len(lines), edges)
-		}
+		require.Len(t, lines, edges)
 	})
 }
 
@@ -161,19 +159,14 @@ func TestFramesContainTheirGroups(t *testing.T) {
 					t.Fatalf("frame %v touches box %d: %v", frame, i, box)
 				}
 			}
-			if len(groups) != 1 || groups[""] {
-				t.Fatalf("frame %v contains boxes of the groups %v", frame, groups)
-			}
+			require.Len(t, groups, 1, "%+v", frame)
+			require.False(t, groups[""], "%+v", frame)
 			for _, other := range around[:f] {
-				if overlap(frame, other) {
-					t.Fatalf("frames touch: %v %v", frame, other)
-				}
+				require.False(t, overlap(frame, other), "frames touch: %v %v", frame, other)
 			}
 		}
 		for i, n := range nodes {
-			if (framed[i] == 1) != (n.Group != "") {
-				t.Fatalf("box %d of group %q stands in %d frames", i, n.Group, framed[i])
-			}
+			require.Equal(t, n.Group != "", framed[i] == 1, "%+v", i)
 		}
 	})
 }
@@ -195,9 +188,8 @@ func TestGraphsOfAnything(t *testing.T) {
 		},
 		{ID: "b", After: []string{"a"}, Title: strings.Repeat("ß", 100)},
 	}, diagram.Down, `"<&`)
-	if strings.Contains(svg, "<script") || strings.Contains(svg, `onload="`) {
-		t.Errorf("%s", svg)
-	}
+	require.NotContains(t, svg, "<script")
+	require.NotContains(t, svg, `onload="`)
 	for d := xml.NewDecoder(strings.NewReader(svg)); ; {
 		if _, err := d.Token(); errors.Is(err, io.EOF) {
 			break
@@ -205,9 +197,7 @@ func TestGraphsOfAnything(t *testing.T) {
 			t.Fatalf("%v in %s", err, svg)
 		}
 	}
-	if svg := diagram.SVG(nil, diagram.Down, "none"); !strings.HasSuffix(svg, "</svg>") {
-		t.Error(svg)
-	}
+	require.True(t, strings.HasSuffix(diagram.SVG(nil, diagram.Down, "none"), "</svg>"))
 }
 
 // The simplest graphs look as people would draw them.
@@ -218,9 +208,8 @@ func TestGraphsAreStraight(t *testing.T) {
 		{ID: "c", After: []string{"b"}},
 	}, diagram.Down, "")
 	all := boxes(svg)
-	if all[0].x != all[1].x || all[1].x != all[2].x {
-		t.Errorf("a chain is not straight: %v", all)
-	}
+	require.Equal(t, all[1].x, all[0].x)
+	require.Equal(t, all[2].x, all[1].x)
 	svg = diagram.SVG([]diagram.Node{
 		{ID: "a"},
 		{ID: "b", After: []string{"a"}},
@@ -228,9 +217,9 @@ func TestGraphsAreStraight(t *testing.T) {
 		{ID: "d", After: []string{"b", "c"}},
 	}, diagram.Down, "")
 	all = boxes(svg)
-	if all[0].x != all[3].x || all[1].x >= all[0].x || all[2].x <= all[0].x {
-		t.Errorf("a diamond is not symmetric: %v", all)
-	}
+	require.Equal(t, all[3].x, all[0].x)
+	require.Less(t, all[1].x, all[0].x)
+	require.Greater(t, all[2].x, all[0].x)
 }
 
 // A text as long as its box is written whole; a longer one ends in an ellipsis and is no longer than that.
@@ -239,9 +228,6 @@ func TestLongTextsAreCut(t *testing.T) {
 		{strings.Repeat("ä", 26), strings.Repeat("ä", 26)},
 		{strings.Repeat("ä", 27), strings.Repeat("ä", 25) + "…"},
 	} {
-		if svg := diagram.SVG([]diagram.Node{{ID: "a", Title: x.text}}, diagram.Across,
-			""); !strings.Contains(svg, ">"+x.want+"<") {
-			t.Errorf("no %s in %s", x.want, svg)
-		}
+		require.Contains(t, diagram.SVG([]diagram.Node{{ID: "a", Title: x.text}}, diagram.Across, ""), ">"+x.want+"<")
 	}
 }
