@@ -126,47 +126,6 @@ func TestDuplicateMessagesHaveOneEffect(t *testing.T) {
 	}
 }
 
-// Rules 8 to 10, 23: the response of a conditional write is lost, the table is throttled, or another
-// transaction conflicts. The order is processed, and each step is claimed once.
-func TestOrderSurvivesErrorsOfTheTable(t *testing.T) {
-	s := on(t, localstack)
-	for name, v := range map[string]verdict{
-		"lost answer": lost, "throttled": throttled,
-		"conflict": conflict,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			o := s.newOrder(t, "order")
-			var mu sync.Mutex
-			met := map[string]int{}
-			t.Cleanup(s.proxy.hook(func(r request) verdict {
-				writes := r.operation == "PutItem"
-				if !strings.HasPrefix(r.function, "Scheduler") || !writes || !r.concerns(o.id) {
-					return pass
-				}
-				mu.Lock()
-				defer mu.Unlock()
-				met[r.operation]++
-				if met[r.operation]%2 == 1 { // every second try gets through
-					return v
-				}
-				return pass
-			}))
-			o.submit()
-			o.notified("completed", rescued)
-			mu.Lock()
-			defer mu.Unlock()
-			if met["PutItem"] < 4 {
-				t.Errorf("the fault was not met: %v", met)
-			}
-			o.oneKeyPerStep()
-			if n := len(s.remote.of(o.id, "book-shipment")); n != 1 {
-				t.Errorf("%d parcels were booked", n)
-			}
-		})
-	}
-}
-
 var firstAttempt = regexp.MustCompile(`\\"attempt\\":1[,}]`)
 
 // Two further Supervisors sweep beside the one that the rule fires, while a step is overdue: it is

@@ -21,12 +21,9 @@ import (
 type verdict int
 
 const (
-	pass      verdict = iota
-	twice             // carried out twice; the second answer counts
-	lost              // carried out, and the connection breaks before the answer
-	refuse            // the connection breaks before anything is carried out
-	throttled         // DynamoDB's own refusal
-	conflict          // another transaction is under way
+	pass   verdict = iota
+	twice          // carried out twice; the second answer counts
+	refuse         // the connection breaks before anything is carried out
 )
 
 // request is a call of a deployed function to AWS.
@@ -145,12 +142,6 @@ func (p *proxy) serve(w http.ResponseWriter, in *http.Request, function string) 
 	switch v {
 	case refuse:
 		panic(http.ErrAbortHandler) // the server breaks the connection
-	case throttled:
-		complain(w, `{"__type":"com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException","message":"throttled by the test"}`)
-		return
-	case conflict:
-		complain(w, `{"__type":"com.amazonaws.dynamodb.v20120810#TransactionConflictException","message":"conflict by the test"}`)
-		return
 	case twice:
 		if out, err := p.forward(in, body); err == nil {
 			_, _ = io.Copy(io.Discard, out.Body)
@@ -162,10 +153,6 @@ func (p *proxy) serve(w http.ResponseWriter, in *http.Request, function string) 
 		panic(http.ErrAbortHandler)
 	}
 	defer out.Body.Close()
-	if v == lost {
-		_, _ = io.Copy(io.Discard, out.Body)
-		panic(http.ErrAbortHandler)
-	}
 	maps.Copy(w.Header(), out.Header)
 	w.WriteHeader(out.StatusCode)
 	answer := io.Reader(out.Body)
@@ -202,10 +189,4 @@ func (p *proxy) forward(in *http.Request, body []byte) (*http.Response, error) {
 	out.Header = in.Header.Clone()
 	out.Host = in.Host
 	return p.client.Do(out)
-}
-
-func complain(w http.ResponseWriter, body string) {
-	w.Header().Set("Content-Type", "application/x-amz-json-1.0")
-	w.WriteHeader(http.StatusBadRequest)
-	_, _ = io.WriteString(w, body)
 }

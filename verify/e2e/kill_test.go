@@ -1,21 +1,16 @@
 package e2e
 
 import (
-	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"net"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/client"
-	"github.com/stepkeeper/stepkeeper/demo/runner"
-	"github.com/stepkeeper/stepkeeper/demo/shop"
-	"github.com/stepkeeper/stepkeeper/examples"
 )
 
 // seed is that of the environment, or a new one; it is printed, so that a failure can be repeated.
@@ -31,70 +26,6 @@ func seed(t *testing.T) uint64 {
 	}
 	t.Logf("seed %d; repeat with STEPKEEPER_E2E_SEED=%d", n, n)
 	return n
-}
-
-// The program is killed at random points while orders flow to services that misbehave, and started
-// again each time; then the services' ledgers are audited.
-func TestKilledAtRandom(t *testing.T) {
-	t.Parallel()
-	lines := 700
-	kills := 21
-	if testing.Short() {
-		lines = 150
-		kills = 5
-	}
-	dir := t.TempDir()
-	orders := filepath.Join(dir, "orders.jsonl")
-	text := strings.Join(strings.SplitAfter(string(shop.Orders()), "\n")[:lines], "")
-	order, err := examples.Files.ReadFile("order/order.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, content := range map[string]string{
-		orders:                           text,
-		filepath.Join(dir, "order.yaml"): string(order),
-	} {
-		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	var out bytes.Buffer
-	report, err := runner.Run(t.Context(), runner.Options{
-		Orders: orders, Seed: seed(t), Binary: binary, Workflows: dir, Dir: filepath.Join(dir, "run"),
-		Out: &out, PerSec: 50, Outage: time.Second, Kills: kills, Patience: 75 * time.Second,
-	})
-	if err != nil {
-		t.Fatalf("%v\n%s", err, &out)
-	}
-	t.Logf(
-		"%d orders processed, %d undone, %d refused in %.1f s; killed and restarted %d times; %d calls "+
-			"repeated",
-		report.Processed, report.Undone, report.Refused, report.Seconds, report.Restarts, report.Retries)
-	if report.Restarts < kills || report.AuditViolations != 0 || report.Unfinished != 0 || report.Error != 0 {
-		t.Errorf("report %+v\n%s%s", report, &out, stopped(t, dir))
-	}
-	if report.Processed < lines/2 {
-		t.Errorf("only %d of %d orders were processed; too few for a proof", report.Processed, lines)
-	}
-}
-
-// stopped shows the orders that are in Error in the data that a run has left.
-func stopped(t *testing.T, dir string) string {
-	t.Helper()
-	s := &site{t: t, dir: filepath.Join(dir, "run")}
-	if err := os.Mkdir(s.path("workflows"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	p := s.start()
-	var all strings.Builder
-	for o, err := range p.client.List(t.Context(), client.Query{State: "Error"}) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		all.WriteString(p.run("", "show", o.OrderID).out)
-		all.WriteString(p.run("", "show", o.OrderID, "--output", "json").out)
-	}
-	return all.String()
 }
 
 // 2,000 orders are under way when the process is killed: each goes on within one second of the next

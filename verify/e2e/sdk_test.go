@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -219,39 +218,6 @@ func TestSDKApplicationAndAgent(t *testing.T) {
 		t.Errorf("undone because of %+v", task.Error)
 	}
 
-	// What is refused is reported too; a sender without a reply-to finds it in quarantine.
-	send(`{"schema":1,"orderId":"d-3","workflow":"nothing","order":1,"replyTo":"web"}`)
-	app.statuses("d-3", "refused")
-	send(`not JSON`)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	for reason := ""; reason == ""; {
-		err := app.take(ctx, "quarantine", func(body string) error {
-			reason = body
-			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if reason != "" && !strings.Contains(reason, "JSON") {
-			t.Errorf("quarantined %s", reason)
-		}
-	}
-
-	// A forged reply, of another attempt, and one for a task that is not there, change nothing.
-	for _, forged := range []string{
-		`{"schema":1,"task":"d-1","run":0,"step":"carry","attempt":1,"operation":"do","outcome":"failed","error":{"code":"x","message":"x"},"waited":0}`,
-		`{"schema":1,"task":"missing","run":0,"step":"carry","attempt":1,"operation":"do","outcome":"done","waited":0}`,
-	} {
-		if err := app.send(t.Context(), "replies", forged); err != nil {
-			t.Fatal(err)
-		}
-	}
-	send(`{"schema":1,"orderId":"d-4","workflow":"delivery","order":{"to":"Ada"},"replyTo":"web"}`)
-	app.statuses("d-4", "completed")
-	if task := p.get("d-1"); task.State != "Processed" {
-		t.Errorf("a forged reply made the order %s", task.State)
-	}
 	mu.Lock()
 	defer mu.Unlock()
 	if keys["d-1/0/carry"] != 1 || keys["d-2/0/carry"] != 2 {

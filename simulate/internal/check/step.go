@@ -35,7 +35,7 @@ func (m *move) step(i int) {
 		return
 	}
 	was := m.was(s.Name)
-	m.failures(was, s)
+	m.failures(was, s, d)
 	m.reminded(was, s, d)
 	if s.Attempt < was.Attempt {
 		m.fail("14", "the attempt of step %s went from %d to %d", s.Name, was.Attempt, s.Attempt)
@@ -48,8 +48,8 @@ func (m *move) step(i int) {
 	}
 }
 
-// failures checks the counted failures of a step (invariants 12 and 13).
-func (m *move) failures(was, s *protocol.Step) {
+// failures checks the counted failures of a step (invariants 12 and 13; P32, queue time is not a failure).
+func (m *move) failures(was, s *protocol.Step, d *core.StepDefinition) {
 	// A parent that undoes its child in Error acts as an operator does.
 	byParent := m.after.Parent != nil && m.before.ProcessState == core.Error && m.after.Undo.Why == protocol.WhyParent
 	if !m.commanded && (s.Failures.Do < was.Failures.Do || !byParent && s.Failures.Undo < was.Failures.Undo) {
@@ -59,6 +59,12 @@ func (m *move) failures(was, s *protocol.Step) {
 		max(0, s.Failures.Undo-was.Failures.Undo)
 	if n := m.o.Seen.Counted[s.Name]; n > s.Attempt {
 		m.fail("13", "step %s has counted %d failures in %d attempts", s.Name, n, s.Attempt)
+	}
+	m.did("P32")
+	if s.Failures.Queued > was.Failures.Queued && s.Failures.Queued >= d.MaxQueueTime &&
+		m.after.ProcessState != core.Error {
+		m.fail("P32", "step %s has waited for %s in queues, %s is the most, and the operator was not alerted",
+			s.Name, s.Failures.Queued, d.MaxQueueTime)
 	}
 }
 

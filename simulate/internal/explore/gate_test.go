@@ -103,8 +103,8 @@ func TestDrawnWorkflows(t *testing.T) {
 	t.Logf("%d seeds, %d orders, %.0f orders/s", n, total.Orders, float64(total.Orders)/time.Since(began).Seconds())
 }
 
-// TestTapes plays runs that seeds meet too rarely. Each in testdata is named after the rule that it needs, and ends with
-// a violation if the rule is taken out; those of the corpus are former counterexamples.
+// TestTapes plays runs that seeds meet too rarely. Each in testdata is named after the rule that it needs, and ends
+// with a violation if the rule is taken out; those of the corpus are former counterexamples.
 func TestTapes(t *testing.T) {
 	for _, folder := range []string{"testdata", "../../testdata/corpus"} {
 		files, err := filepath.Glob(filepath.Join(folder, "*.json"))

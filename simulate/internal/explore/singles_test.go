@@ -72,6 +72,7 @@ func jobs(scenes []Scene, pairs int, yield func(job)) {
 
 // TestSingleFaults tries every fault at every place of every base scenario: each place and each cell is hit.
 func TestSingleFaults(t *testing.T) {
+	defer simulate.Spacious()()
 	all := scenes()
 	if testing.Short() {
 		all = all[:8]

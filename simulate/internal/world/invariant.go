@@ -72,7 +72,7 @@ var invariants = []Invariant{
 	{"P25", "from stopBy on, less the clock skew, the agent begins no call and sends nothing"},
 	{"P26", "the ID of an order is never forgotten"},
 	{"P28", "no output that is too large is sent, and no document is above its limit"},
-	{"P32", "a reply says how long its request waited, and a plain service is only called if its timeout still fits"},
+	{"P32", "a reply says how long its request waited, and what waits for longer than maxQueueTime stops for the operator"},
 	{"P33", "no agent is asked to do a step that waits"},
 	{"P39", "no token of an answer is stored, even if a service repeats it"},
 	{"P40", "a step has no more open children than allowed, and none twice"},
