@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/workflowtest"
 )
 
@@ -24,9 +26,7 @@ func carriersShop(t *testing.T) *workflowtest.Workflow {
 
 func carriersOrder(t *testing.T) json.RawMessage {
 	b, err := os.ReadFile("carriers/order.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return b
 }
 
@@ -50,9 +50,8 @@ func TestTheSecondCarrierIsAskedWhereTheFirstIsUndone(t *testing.T) {
 	run.ExpectPath("pack", "dhl", "collected")
 	run.ExpectOutput(map[string]any{"carrier": "dhl", "parcel": "dhl-1"})
 	var asked struct{ RefusedBy string }
-	if err := run.Calls("dhl.ship")[0].Into(&asked); err != nil || asked.RefusedBy != "timeout" {
-		t.Errorf("dhl is reported %q (%v)", asked.RefusedBy, err)
-	}
+	require.NoError(t, run.Calls("dhl.ship")[0].Into(&asked))
+	require.Equal(t, "timeout", asked.RefusedBy)
 }
 
 // The stock is asked until the parcel has left, and no time in which it has not is a failure.
@@ -64,9 +63,7 @@ func TestTheStockIsAskedUntilTheParcelIsCollected(t *testing.T) {
 	run.UntilEnd(3 * time.Hour)
 	run.ExpectProcessed()
 	run.ExpectCalls("stock.collected", 4)
-	if s := run.Step("collected"); s.Failures > 0 {
-		t.Errorf("%d failures", s.Failures)
-	}
+	require.LessOrEqual(t, run.Step("collected").Failures, 0)
 }
 
 // A parcel that is never collected is the operator's.
@@ -79,10 +76,9 @@ func TestAParcelThatIsNeverCollectedStops(t *testing.T) {
 	run := w.Submit(carriersOrder(t))
 	run.UntilEnd(4 * 24 * time.Hour)
 	run.ExpectError("collected")
-	if left := run.Step("collected").Error.At.Std().Sub(workflowtest.Start); left < 3*24*time.Hour ||
-		left > 3*24*time.Hour+time.Minute {
-		t.Errorf("it stopped after %s", left)
-	}
+	left := run.Step("collected").Error.At.Std().Sub(workflowtest.Start)
+	require.GreaterOrEqual(t, left, 3*24*time.Hour)
+	require.LessOrEqual(t, left, 3*24*time.Hour+time.Minute)
 }
 
 func bothRefuse(t *testing.T) *workflowtest.Run {
@@ -96,9 +92,7 @@ func bothRefuse(t *testing.T) *workflowtest.Run {
 
 func TestAPersonIsAskedWhereBothFail(t *testing.T) {
 	run := bothRefuse(t)
-	if v := run.Answer("by-hand", "ann", "booked"); !v.Accepted {
-		t.Fatal(v.Reason)
-	}
+	require.True(t, run.Answer("by-hand", "ann", "booked").Accepted)
 	run.UntilEnd(time.Minute)
 	run.ExpectProcessed()
 	run.ExpectUndone("fedex", "dhl")
@@ -107,9 +101,7 @@ func TestAPersonIsAskedWhereBothFail(t *testing.T) {
 
 func TestGivingUpUnpacks(t *testing.T) {
 	run := bothRefuse(t)
-	if v := run.Answer("by-hand", "ann", "give-up"); !v.Accepted {
-		t.Fatal(v.Reason)
-	}
+	require.True(t, run.Answer("by-hand", "ann", "give-up").Accepted)
 	run.UntilEnd(time.Minute)
 	run.ExpectCompensated()
 	run.ExpectUndone("fedex", "dhl", "by-hand", "pack")

@@ -1,9 +1,10 @@
 package examples_test
 
 import (
-	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/workflowtest"
 )
@@ -26,9 +27,8 @@ func waiting(t *testing.T) (*workflowtest.Workflow, *workflowtest.Run) {
 
 func refused(t *testing.T, v workflowtest.Verdict, reason string) {
 	t.Helper()
-	if v.Accepted || !strings.Contains(v.Reason, reason) {
-		t.Errorf("%+v, want a refusal with %q", v, reason)
-	}
+	require.False(t, v.Accepted, reason)
+	require.Contains(t, v.Reason, reason)
 }
 
 func TestAnApprovedExpenseIsPaid(t *testing.T) {
@@ -37,20 +37,14 @@ func TestAnApprovedExpenseIsPaid(t *testing.T) {
 	refused(t, run.Answer("approve", "mallory", "approve"), "not among those who may answer")
 	refused(t, run.Answer("approve", "ann", "perhaps"), "must be one of")
 	refused(t, run.Answer("pay", "ann", "approve"), "not one that is answered")
-	if v := run.Answer("approve", "ann", "approve"); !v.Accepted {
-		t.Fatal(v.Reason)
-	}
+	require.True(t, run.Answer("approve", "ann", "approve").Accepted)
 	run.UntilEnd(time.Hour)
 	run.ExpectProcessed()
 	run.ExpectCalls("mail.ask", 1)
 	run.ExpectCalls("bank.pay", 1)
 	var paid struct{ ApprovedBy string }
-	if err := run.Calls("bank.pay")[0].Into(&paid); err != nil {
-		t.Fatal(err)
-	}
-	if paid.ApprovedBy != "ann" {
-		t.Errorf("approved by %q", paid.ApprovedBy)
-	}
+	require.NoError(t, run.Calls("bank.pay")[0].Into(&paid))
+	require.Equal(t, "ann", paid.ApprovedBy)
 	refused(t, run.Answer("approve", "ann", "reject"), "the order goes no longer forward")
 	w.Advance(30 * 24 * time.Hour)
 	run.ExpectCalls("bank.pay", 1)
@@ -60,47 +54,35 @@ func TestAnApprovedExpenseIsPaid(t *testing.T) {
 func TestALinkAnswers(t *testing.T) {
 	_, run := waiting(t)
 	var asked struct{ Mails []struct{ To, Link string } }
-	if err := run.Calls("mail.ask")[0].Into(&asked); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, run.Calls("mail.ask")[0].Into(&asked))
 	links := map[string]string{}
 	for _, m := range asked.Mails {
 		links[m.To] = m.Link
 	}
 	status, page := run.OpenLink(links["ann"])
-	if status != 200 || !strings.Contains(page, "Pay 120 to eve?") ||
-		!strings.Contains(page, "a train to the customer") || !strings.Contains(page, "You answer as ann.") {
-		t.Errorf("%d\n%s", status, page)
-	}
-	if s := run.Step("approve"); s.State != workflowtest.Waiting || len(s.Answers.Votes) > 0 {
-		t.Errorf("after the look the approval is %s", s.State)
-	}
+	require.Equal(t, 200, status)
+	require.Contains(t, page, "Pay 120 to eve?")
+	require.Contains(t, page, "a train to the customer")
+	require.Contains(t, page, "You answer as ann.")
+	s := run.Step("approve")
+	require.Equal(t, workflowtest.Waiting, s.State)
+	require.Empty(t, s.Answers.Votes)
 	status, page = run.AnswerLink(links["eve"], "approve")
-	if status != 409 ||
-		!strings.Contains(page, "excluded") {
-		t.Errorf("her own expense: %d\n%s", status, page)
-	}
+	require.Equal(t, 409, status)
+	require.Contains(t, page, "excluded")
 	status, page = run.AnswerLink(links["ann"][:len(links["ann"])-1], "approve")
-	if status != 403 {
-		t.Errorf("a cut link: %d\n%s", status, page)
-	}
+	require.Equal(t, 403, status, "a cut link")
 	status, page = run.AnswerLink(links["ann"], "approve")
-	if status != 200 {
-		t.Fatalf("%d\n%s", status, page)
-	}
+	require.Equal(t, 200, status)
 	run.UntilEnd(time.Hour)
 	run.ExpectProcessed()
 	_, page = run.OpenLink(links["ann"])
-	if strings.Contains(page, "<form") {
-		t.Errorf("it still asks:\n%s", page)
-	}
+	require.NotContains(t, page, "<form")
 }
 
 func TestARejectedExpenseReleasesTheBudget(t *testing.T) {
 	_, run := waiting(t)
-	if v := run.Answer("approve", "ann", "reject"); !v.Accepted {
-		t.Fatal(v.Reason)
-	}
+	require.True(t, run.Answer("approve", "ann", "reject").Accepted)
 	run.UntilEnd(time.Hour)
 	run.ExpectCompensated()
 	run.ExpectCalls("budget.release", 1)
@@ -110,35 +92,25 @@ func TestARejectedExpenseReleasesTheBudget(t *testing.T) {
 // After two days without an answer two directors decide, one of whom may answer before the escalation begins.
 func TestAnOverdueApprovalIsEscalated(t *testing.T) {
 	w, run := waiting(t)
-	if v := run.Answer("escalation", "dora", "approve"); !v.Accepted {
-		t.Fatalf("an early answer is refused: %s", v.Reason)
-	}
+	require.True(t, run.Answer("escalation", "dora", "approve").Accepted, "an early answer is refused")
 	w.Advance(2*24*time.Hour - time.Minute)
-	if s := run.Step("approve"); s.State != workflowtest.Waiting {
-		t.Errorf("before its time is over the approval is %s", s.State)
-	}
+	require.Equal(t, workflowtest.Waiting, run.Step("approve").State)
 	run.UntilStep("escalation", workflowtest.Waiting, 10*time.Minute)
-	if v := run.Answer("escalation", "dirk", "approve"); !v.Accepted {
-		t.Fatal(v.Reason)
-	}
+	require.True(t, run.Answer("escalation", "dirk", "approve").Accepted)
 	run.UntilEnd(time.Hour)
 	run.ExpectProcessed()
 	var paid struct{ ApprovedBy string }
-	if err := run.Calls("bank.pay")[0].Into(&paid); err != nil {
-		t.Fatal(err)
-	}
-	if paid.ApprovedBy != "dora, dirk" {
-		t.Errorf("approved by %q", paid.ApprovedBy)
-	}
+	require.NoError(t, run.Calls("bank.pay")[0].Into(&paid))
+	require.Equal(t, "dora, dirk", paid.ApprovedBy)
 }
 
 func TestWithoutAnyAnswerTheOrderIsUndone(t *testing.T) {
 	_, run := waiting(t)
 	run.UntilEnd(10 * 24 * time.Hour)
 	run.ExpectCompensated()
-	if e := run.Step("escalation").Error; e == nil || e.Code != "answer-timeout" {
-		t.Errorf("the escalation failed with %+v", e)
-	}
+	e := run.Step("escalation").Error
+	require.NotNil(t, e, "the escalation failed with %+v", e)
+	require.Equal(t, "answer-timeout", e.Code)
 }
 
 // A mail server that does not work delays no expense that is approved without its mail.
@@ -149,9 +121,7 @@ func TestAnAnswerComesBeforeTheMail(t *testing.T) {
 	w.Agent("mail").On("ask").Fail(workflowtest.Transient("down", "the server is down"))
 	run := w.Submit(expense)
 	run.UntilStep("reserve", workflowtest.Processed, time.Minute)
-	if v := run.Answer("approve", "ann", "approve"); !v.Accepted {
-		t.Fatal(v.Reason)
-	}
+	require.True(t, run.Answer("approve", "ann", "approve").Accepted)
 	run.UntilEnd(time.Minute)
 	run.ExpectProcessed()
 	run.ExpectCalls("bank.pay", 1)
@@ -165,13 +135,10 @@ func TestApproversAreReminded(t *testing.T) {
 	w.Advance(2 * time.Minute)
 	run.ExpectCalls("mail.ask", 2)
 	calls := run.Calls("mail.ask")
-	if first, second := calls[0], calls[1]; first.Key == second.Key ||
-		string(first.Input) != string(second.Input) {
-		t.Errorf("asked with %q, reminded with %q", first.Key, second.Key)
-	}
+	first, second := calls[0], calls[1]
+	require.NotEqual(t, second.Key, first.Key)
+	require.Equal(t, string(second.Input), string(first.Input))
 	w.Advance(24 * time.Hour)
 	run.ExpectCalls("mail.ask", 2)
-	if s := run.Step("escalation"); s.State != workflowtest.Waiting {
-		t.Errorf("after two days the escalation is %s", s.State)
-	}
+	require.Equal(t, workflowtest.Waiting, run.Step("escalation").State)
 }

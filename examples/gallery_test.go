@@ -89,7 +89,7 @@ type play struct {
 func begin(t *testing.T, name string) *play {
 	file := filepath.Join(name, name+".yaml")
 	def, problems := source.LoadFile(file, source.Options{})
-	require.NotNil(t, def, problems)
+	require.NotNil(t, def, "%+v", problems)
 	p := &play{
 		w: workflowtest.New(t, file).AllowUnscripted(), def: def, undone: map[string]bool{}, open: slices.Clone(answers[name]),
 	}

@@ -1,9 +1,10 @@
 package examples_test
 
 import (
-	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/workflowtest"
 )
@@ -21,13 +22,9 @@ func passed(score int) map[string]any { return map[string]any{"status": "passed"
 func TestTheWebhookMayComeFirst(t *testing.T) {
 	_, run := kycSubmitted(t)
 	for range 2 {
-		if v := run.Event("kyc-result", "kyc", passed(71)); !v.Accepted {
-			t.Fatalf("an early event is refused: %s", v.Reason)
-		}
+		require.True(t, run.Event("kyc-result", "kyc", passed(71)).Accepted, "an early event is refused")
 	}
-	if v := run.Event("kyc-result", "kyc", passed(5)); v.Accepted {
-		t.Error("another result after the first is accepted")
-	}
+	require.False(t, run.Event("kyc-result", "kyc", passed(5)).Accepted)
 	run.UntilEnd(time.Minute)
 	run.ExpectProcessed()
 	opened(t, run, 71)
@@ -36,18 +33,14 @@ func TestTheWebhookMayComeFirst(t *testing.T) {
 func TestTheWebhookMayComeLater(t *testing.T) {
 	w, run := kycSubmitted(t)
 	w.Advance(48 * time.Hour)
-	if v := run.Event("kyc-result", "kyc", map[string]any{"status": "unsure"}); v.Accepted ||
-		!strings.Contains(v.Reason, "/status") {
-		t.Errorf("a result of another shape: %+v", v)
-	}
-	if v := run.Event("kyc-resultt", "kyc", passed(1)); v.Accepted ||
-		!strings.Contains(v.Reason, "no step of the order waits for an event kyc-resultt") {
-		t.Errorf("an event of another name: %+v", v)
-	}
+	v := run.Event("kyc-result", "kyc", map[string]any{"status": "unsure"})
+	require.False(t, v.Accepted, "a result of another shape: %+v", v)
+	require.Contains(t, v.Reason, "/status")
+	v = run.Event("kyc-resultt", "kyc", passed(1))
+	require.False(t, v.Accepted, "an event of another name: %+v", v)
+	require.Contains(t, v.Reason, "no step of the order waits for an event kyc-resultt")
 	run.ExpectCalls("accounts.open", 0)
-	if v := run.Event("kyc-result", "kyc", passed(80)); !v.Accepted {
-		t.Fatal(v.Reason)
-	}
+	require.True(t, run.Event("kyc-result", "kyc", passed(80)).Accepted)
 	run.UntilEnd(time.Minute)
 	run.ExpectProcessed()
 	opened(t, run, 80)
@@ -65,16 +58,10 @@ func TestACustomerWhoFailsIsRefused(t *testing.T) {
 func TestWithoutAResultTheOrderStops(t *testing.T) {
 	w, run := kycSubmitted(t)
 	run.UntilStep("checked", workflowtest.Failed, 15*24*time.Hour)
-	if len(run.Alerts()) != 1 {
-		t.Errorf("the operator got %d alerts", len(run.Alerts()))
-	}
-	if v := run.Resubmit(); !v.Accepted {
-		t.Fatal(v.Reason)
-	}
+	require.Len(t, run.Alerts(), 1)
+	require.True(t, run.Resubmit().Accepted)
 	w.Advance(time.Minute)
-	if v := run.Event("kyc-result", "kyc", passed(60)); !v.Accepted {
-		t.Fatal(v.Reason)
-	}
+	require.True(t, run.Event("kyc-result", "kyc", passed(60)).Accepted)
 	run.UntilEnd(time.Minute)
 	run.ExpectProcessed()
 	opened(t, run, 60)
@@ -84,10 +71,6 @@ func opened(t *testing.T, run *workflowtest.Run, score int) {
 	t.Helper()
 	run.ExpectCalls("accounts.open", 1)
 	var in struct{ Score int }
-	if err := run.Calls("accounts.open")[0].Into(&in); err != nil {
-		t.Fatal(err)
-	}
-	if in.Score != score {
-		t.Errorf("opened with the score %d, want %d", in.Score, score)
-	}
+	require.NoError(t, run.Calls("accounts.open")[0].Into(&in))
+	require.Equal(t, score, in.Score)
 }

@@ -3,9 +3,10 @@ package examples_test
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/workflowtest"
 )
@@ -60,9 +61,7 @@ func TestFiveThousandCustomers(t *testing.T) {
 	run.UntilEnd(time.Hour)
 	run.ExpectProcessed()
 	run.ExpectOutput(map[string]any{"regions": regions, "failed": 3})
-	if len(closed) != regions*customers-3 {
-		t.Errorf("the day of %d customers is closed", len(closed))
-	}
+	require.Len(t, closed, regions*customers-3)
 	for customer, times := range closed {
 		if times != 1 {
 			t.Errorf("the day of %s was closed %d times", customer, times)
@@ -70,13 +69,11 @@ func TestFiveThousandCustomers(t *testing.T) {
 	}
 	locked := run.Child("regions", 7).Child("customers", 3)
 	locked.ExpectCompensated()
-	if task := locked.Task(); task.Error == nil || task.Error.Code != "locked" {
-		t.Errorf("%+v", task.Error)
-	}
+	task := locked.Task()
+	require.NotNil(t, task.Error, "%+v", task.Error)
+	require.Equal(t, "locked", task.Error.Code)
 	document, err := json.Marshal(run.Task())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Logf("%d orders in %.1f s; the whole run as JSON has %d bytes", 1+regions+regions*customers,
 		time.Since(began).Seconds(), len(document))
 }
@@ -87,8 +84,7 @@ func TestARegionThatFails(t *testing.T) {
 	run := w.Submit(map[string]any{})
 	w.Advance(time.Hour)
 	run.Child("regions", 7).ExpectError("customers")
-	if regions := run.Step("regions").Children; regions == nil ||
-		!slices.Equal(regions.Stopped, []string{"order-1~regions~7"}) {
-		t.Errorf("the run shows %+v", regions)
-	}
+	regions := run.Step("regions").Children
+	require.NotNil(t, regions, "the run shows %+v", regions)
+	require.Equal(t, []string{"order-1~regions~7"}, regions.Stopped)
 }

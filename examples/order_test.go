@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/workflowtest"
 )
 
@@ -42,22 +44,20 @@ func TestOrderOfGoods(t *testing.T) {
 	run.ExpectOutput(m{"chargeId": "c-1", "reservationId": "r-1", "shipmentId": "s-1"})
 
 	charges := run.Calls("payment.charge")
-	if len(charges) != 1 || charges[0].Key != run.ID()+"/0/charge-payment" {
-		t.Fatalf("charges %+v", charges)
-	}
+	require.Len(t, charges, 1)
+	require.Equal(t, run.ID()+"/0/charge-payment", charges[0].Key)
 	var charge struct {
 		Amount         int
 		Card, Currency string
 	}
-	if err := charges[0].Into(&charge); err != nil || charge.Amount != 2599 || charge.Card != "tok_1" ||
-		charge.Currency != "EUR" {
-		t.Errorf("charged %+v, %v; want 2 × 12.50 and 0.99 EUR", charge, err)
-	}
+	require.NoError(t, charges[0].Into(&charge))
+	require.Equal(t, 2599, charge.Amount)
+	require.Equal(t, "tok_1", charge.Card)
+	require.Equal(t, "EUR", charge.Currency)
 	var booked struct{ Items []struct{ SKU string } }
-	if err := run.Calls("shipping.book")[0].Into(&booked); err != nil || len(booked.Items) != 1 ||
-		booked.Items[0].SKU != "A" {
-		t.Errorf("shipped %+v, %v; want what is physical only", booked, err)
-	}
+	require.NoError(t, run.Calls("shipping.book")[0].Into(&booked))
+	require.Len(t, booked.Items, 1)
+	require.Equal(t, "A", booked.Items[0].SKU)
 }
 
 func TestOrderOfDownloads(t *testing.T) {
@@ -76,9 +76,10 @@ func TestCardDeclined(t *testing.T) {
 	// Both had been asked; the charge is undone too: that it was refused is no proof (P7).
 	run.ExpectUndone("charge-payment", "reserve-inventory")
 	run.ExpectCalls("shipping.book", 0)
-	if e := run.Task().Error; e == nil || e.Code != "card-declined" || e.Step != "charge-payment" {
-		t.Errorf("the reason is %+v", e)
-	}
+	e := run.Task().Error
+	require.NotNil(t, e, "the reason is %+v", e)
+	require.Equal(t, "card-declined", e.Code)
+	require.Equal(t, "charge-payment", e.Step)
 }
 
 func TestPaymentIsDownForAWhile(t *testing.T) {
@@ -115,16 +116,10 @@ func TestShippingInDoubt(t *testing.T) {
 			run.ExpectUndone()
 			run.ExpectCalls("shipping.book", 1) // never asked twice
 
-			if v := run.Resolve("book-shipment", c.fact); v.Accepted {
-				t.Error("stated while a call could still land")
-			}
+			require.False(t, run.Resolve("book-shipment", c.fact).Accepted, "stated while a call could still land")
 			w.Advance(time.Minute)
-			if v := run.Resolve("book-shipment", c.fact); !v.Accepted {
-				t.Fatal(v.Reason)
-			}
-			if v := run.Resubmit(); !v.Accepted {
-				t.Fatal(v.Reason)
-			}
+			require.True(t, run.Resolve("book-shipment", c.fact).Accepted)
+			require.True(t, run.Resubmit().Accepted)
 			run.UntilEnd(time.Minute)
 			run.ExpectCompensated()
 			run.ExpectUndone("book-shipment", "charge-payment", "reserve-inventory")
@@ -141,9 +136,7 @@ func TestConfirmationWaitsLong(t *testing.T) {
 	run := w.Submit(goods(false)).UntilEnd(2 * time.Minute)
 	run.ExpectProcessed()
 	run.ExpectCalls("notification.confirm", 26)
-	if took := w.Now().Sub(workflowtest.Start); took < 40*time.Second {
-		t.Errorf("it took %s; the extended wait is longer", took)
-	}
+	require.GreaterOrEqual(t, w.Now().Sub(workflowtest.Start), 40*time.Second)
 
 	w = orderShop(t)
 	w.Agent("notification").On("confirm").Fail(down)
@@ -152,9 +145,7 @@ func TestConfirmationWaitsLong(t *testing.T) {
 	run.ExpectCalls("notification.confirm", 35)
 	run.ExpectUndone() // it stops there
 	w.Agent("notification").On("confirm").Return(nil)
-	if v := run.Resubmit(); !v.Accepted {
-		t.Fatal(v.Reason)
-	}
+	require.True(t, run.Resubmit().Accepted)
 	run.UntilEnd(time.Minute)
 	run.ExpectProcessed()
 }
@@ -165,9 +156,7 @@ func TestRefusedConfirmationCanBeUndone(t *testing.T) {
 	w.Agent("notification").On("confirm").Fail(workflowtest.Transient("smtp-421", "not now"))
 	run := w.Submit(goods(false)).UntilEnd(5 * time.Minute)
 	run.ExpectError("send-confirmation")
-	if v := run.Undo(); !v.Accepted {
-		t.Fatal(v.Reason)
-	}
+	require.True(t, run.Undo().Accepted)
 	run.UntilEnd(time.Minute)
 	run.ExpectCompensated()
 	// the first one without a call
@@ -179,18 +168,14 @@ func TestCancel(t *testing.T) {
 	w := orderShop(t)
 	w.Agent("shipping").On("book").Return(m{"shipmentId": "s-1"}).After(500 * time.Millisecond)
 	run := w.Submit(goods(true)).UntilStep("book-shipment", workflowtest.Processing, time.Minute)
-	if v := run.Cancel(); !v.Accepted {
-		t.Fatal(v.Reason)
-	}
+	require.True(t, run.Cancel().Accepted)
 	run.UntilEnd(time.Minute)
 	run.ExpectCancelled()
 	run.ExpectUndone("book-shipment", "charge-payment", "reserve-inventory")
 	run.ExpectCalls("notification.confirm", 0)
 
 	run = w.Submit(goods(true)).UntilStep("send-confirmation", workflowtest.Processing, time.Minute)
-	if v := run.Cancel(); v.Accepted {
-		t.Error("it was cancelled past the point of no return")
-	}
+	require.False(t, run.Cancel().Accepted, "it was cancelled past the point of no return")
 	run.UntilEnd(time.Minute)
 	run.ExpectProcessed()
 }
@@ -203,12 +188,8 @@ func TestOrderStatuses(t *testing.T) {
 		kinds = append(kinds, string(s.Kind))
 	}
 	want := []string{"received", "started", "step-finished", "step-finished", "step-finished", "completed"}
-	if len(kinds) != len(want) {
-		t.Fatalf("reported %v, want %v", kinds, want)
-	}
+	require.Len(t, kinds, len(want))
 	for i := range want {
-		if kinds[i] != want[i] {
-			t.Fatalf("reported %v, want %v", kinds, want)
-		}
+		require.Equal(t, want[i], kinds[i])
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/workflowtest"
 )
 
@@ -29,10 +31,9 @@ func TestProvision(t *testing.T) {
 	run.ExpectPath("create-account", "allocate-database", "configure-dns", "announce")
 	run.ExpectOutput(map[string]any{"accountId": "a-1", "host": "db-1.example.com"})
 	var record struct{ Name, Target string }
-	if err := run.Calls("dns.add")[0].Into(&record); err != nil || record.Name != "ada.example.com" ||
-		record.Target != "db-1.example.com" {
-		t.Errorf("DNS record %+v, %v", record, err)
-	}
+	require.NoError(t, run.Calls("dns.add")[0].Into(&record))
+	require.Equal(t, "ada.example.com", record.Name)
+	require.Equal(t, "db-1.example.com", record.Target)
 }
 
 // A permanent fault sets Error and alerts; the operator removes the cause and resubmits the step.
@@ -42,24 +43,21 @@ func TestProvisionStopsAndGoesOn(t *testing.T) {
 	run := w.Submit(customer).UntilEnd(time.Minute)
 	run.ExpectError("allocate-database")
 	run.ExpectUndone()
-	if a := run.Alerts(); len(a) != 1 || a[0].Code != "quota" {
-		t.Errorf("alerts %+v", a)
-	}
+	a := run.Alerts()
+	require.Len(t, a, 1)
+	require.Equal(t, "quota", a[0].Code)
 	w.Advance(24 * time.Hour)
 	run.ExpectError("allocate-database")
 	run.ExpectCalls("databases.allocate", 1)
 
 	w.Agent("databases").On("allocate").Return(map[string]any{"host": "db-2.example.com"})
-	if v := run.Resubmit(); !v.Accepted {
-		t.Fatal(v.Reason)
-	}
+	require.True(t, run.Resubmit().Accepted)
 	run.UntilEnd(time.Minute)
 	run.ExpectProcessed()
 	run.ExpectCalls("accounts.create", 1) // what was done is not done again
 	calls := run.Calls("databases.allocate")
-	if len(calls) != 2 || calls[0].Key != calls[1].Key {
-		t.Errorf("allocated with other keys: %+v", calls)
-	}
+	require.Len(t, calls, 2)
+	require.Equal(t, calls[1].Key, calls[0].Key)
 }
 
 // Or the operator has the whole order undone.
@@ -68,9 +66,7 @@ func TestProvisionStopsAndIsUndone(t *testing.T) {
 	w.Agent("dns").On("add").Fail(workflowtest.Permanent("taken", "the name belongs to another customer"))
 	run := w.Submit(customer).UntilEnd(time.Minute)
 	run.ExpectError("configure-dns")
-	if v := run.Undo(); !v.Accepted {
-		t.Fatal(v.Reason)
-	}
+	require.True(t, run.Undo().Accepted)
 	run.UntilEnd(time.Minute)
 	run.ExpectCompensated()
 	run.ExpectUndone("configure-dns", "allocate-database", "create-account")

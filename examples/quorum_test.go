@@ -82,7 +82,7 @@ func TestACancelAfterTheDecision(t *testing.T) {
 	run.UntilEnd(time.Minute)
 	run.ExpectCancelled()
 	for n := range 3 {
-		require.Equal(t, workflowtest.State("Compensated"), run.Child("vote", n).State(), n)
+		require.Equal(t, workflowtest.State("Compensated"), run.Child("vote", n).State(), "%+v", n)
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/workflowtest"
 )
 
@@ -18,9 +20,7 @@ func begun(t *testing.T) (*workflowtest.Workflow, *workflowtest.Run) {
 
 func buys(t *testing.T, run *workflowtest.Run) {
 	t.Helper()
-	if v := run.Event("bought", "shop", true); !v.Accepted {
-		t.Fatal(v.Reason)
-	}
+	require.True(t, run.Event("bought", "shop", true).Accepted)
 }
 
 // A purchase ends what waits now and what has yet to begin, so that no mail goes out after it.

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/workflowtest"
 )
 
@@ -34,9 +36,7 @@ func shipmentsShop(t *testing.T, refused ...string) *workflowtest.Workflow {
 
 func shipmentsOrder(t *testing.T) json.RawMessage {
 	b, err := os.ReadFile("shipments/order.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return b
 }
 
@@ -67,7 +67,7 @@ func TestTheThirdThatFailsUndoesAll(t *testing.T) {
 	for i := range 6 {
 		run.Child("ship", i).ExpectCompensated()
 	}
-	if task := run.Task(); task.Error == nil || task.Error.Code != "children-failed" {
-		t.Errorf("undone because of %+v", task.Error)
-	}
+	task := run.Task()
+	require.NotNil(t, task.Error, "undone because of %+v", task.Error)
+	require.Equal(t, "children-failed", task.Error.Code)
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/workflowtest"
 )
 
@@ -45,18 +47,14 @@ func TestAPeriodSubmitsTheNext(t *testing.T) {
 	*next = []period{first}
 	for n := 1; n <= 3; n++ {
 		p := (*next)[n-1]
-		if p != (period{fmt.Sprintf("ann-%d", n), "ann", n}) {
-			t.Fatalf("the order of period %d is %+v", n, p)
-		}
+		require.Equal(t, period{fmt.Sprintf("ann-%d", n), "ann", n}, p, "%+v", n)
 		run := w.Submit(p, workflowtest.WithID(p.ID))
 		if again := w.Submit(p, workflowtest.WithID(p.ID)); again != run { // billing was called twice
 			t.Error("a period that is submitted twice is two orders")
 		}
 		if n == 3 {
 			w.Advance(month / 2)
-			if v := run.Event("cancelled", "ann", true); !v.Accepted {
-				t.Fatal(v.Reason)
-			}
+			require.True(t, run.Event("cancelled", "ann", true).Accepted)
 		} else {
 			w.Advance(month - time.Hour)
 			run.ExpectCalls("billing.submit", 0)
@@ -65,7 +63,5 @@ func TestAPeriodSubmitsTheNext(t *testing.T) {
 		run.ExpectProcessed()
 		run.ExpectCalls("payment.charge", 1)
 	}
-	if len(*next) != 3 {
-		t.Errorf("after the cancellation %+v is submitted", (*next)[3:])
-	}
+	require.Len(t, *next, 3)
 }

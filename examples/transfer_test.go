@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/simulate/sim"
 	"github.com/stepkeeper/stepkeeper/workflowtest"
@@ -35,12 +37,10 @@ func TestARefusedDepositIsRefunded(t *testing.T) {
 	run.ExpectCompensated()
 	run.ExpectUndone("deposit", "withdraw") // the deposit without a request
 	run.ExpectCalls("debtor.refund", 1)
-	if took := w.Now().Sub(began); took > time.Second {
-		t.Errorf("it took %s", took)
-	}
-	if s := run.Step("deposit"); s.NoEffect == 0 || s.State != core.Compensated {
-		t.Errorf("the deposit is shown as %s, without effect since %q", s.State, s.NoEffect)
-	}
+	require.LessOrEqual(t, w.Now().Sub(began), time.Second)
+	s := run.Step("deposit")
+	require.NotZero(t, s.NoEffect)
+	require.Equal(t, core.Compensated, s.State)
 }
 
 // It is unknown whether a deposit without an answer has happened: nothing is refunded before the operator has
@@ -51,16 +51,10 @@ func TestADepositInDoubtStops(t *testing.T) {
 	run := w.Submit(transfer).UntilEnd(time.Hour)
 	run.ExpectError("deposit")
 	run.ExpectCalls("debtor.refund", 0)
-	if v := run.Undo(); v.Accepted {
-		t.Fatal("an undo is accepted while the deposit is in doubt")
-	}
+	require.False(t, run.Undo().Accepted, "an undo is accepted while the deposit is in doubt")
 	w.Advance(time.Minute) // until no call can be under way any more
-	if v := run.Resolve("deposit", core.NotHappened); !v.Accepted {
-		t.Fatalf("not-happened is refused: %s", v.Reason)
-	}
-	if v := run.Undo(); !v.Accepted {
-		t.Fatalf("the undo is refused: %s", v.Reason)
-	}
+	require.True(t, run.Resolve("deposit", core.NotHappened).Accepted, "not-happened is refused")
+	require.True(t, run.Undo().Accepted, "the undo is refused")
 	run.UntilEnd(time.Hour)
 	run.ExpectCompensated()
 	run.ExpectUndone("deposit", "withdraw")

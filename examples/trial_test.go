@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/workflowtest"
 )
 
@@ -15,10 +17,9 @@ func trial(t *testing.T) (order map[string]any) {
 	if err == nil {
 		err = json.Unmarshal(data, &order)
 	}
-	if want := workflowtest.Start.Add(14 * 24 * time.Hour).Format(time.RFC3339); err != nil ||
-		order["trialEnds"] != want {
-		t.Fatalf("%v, %v; want an end at %s", order, err, want)
-	}
+	want := workflowtest.Start.Add(14 * 24 * time.Hour).Format(time.RFC3339)
+	require.NoError(t, err)
+	require.EqualValues(t, want, order["trialEnds"])
 	return order
 }
 
@@ -37,9 +38,7 @@ func TestTheTrialEndsWithACharge(t *testing.T) {
 	run := w.Submit(trial(t))
 	w.Advance(10 * 24 * time.Hour)
 	run.ExpectCalls("mail.send", 0)
-	if s := run.Step("almost-over"); s.State != workflowtest.Waiting {
-		t.Errorf("after 10 days the reminder is %s", s.State)
-	}
+	require.Equal(t, workflowtest.Waiting, run.Step("almost-over").State)
 	w.Advance(24*time.Hour + time.Hour + time.Minute)
 	run.ExpectCalls("mail.send", 1)
 	w.Advance(2*24*time.Hour + 22*time.Hour)
@@ -48,9 +47,8 @@ func TestTheTrialEndsWithACharge(t *testing.T) {
 	run.ExpectProcessed()
 	run.ExpectCalls("payment.charge", 1)
 	charged := run.Step("charge").ClaimedAt.Std().Sub(workflowtest.Start)
-	if charged < 14*24*time.Hour || charged > 14*24*time.Hour+time.Minute {
-		t.Errorf("charged %s after the beginning", charged)
-	}
+	require.GreaterOrEqual(t, charged, 14*24*time.Hour)
+	require.LessOrEqual(t, charged, 14*24*time.Hour+time.Minute)
 }
 
 // A trial that is cancelled while it waits is undone at once, and nothing is charged.
@@ -58,9 +56,7 @@ func TestACancelledTrialIsUndoneAtOnce(t *testing.T) {
 	w := deployed(t)
 	run := w.Submit(trial(t))
 	w.Advance(5 * 24 * time.Hour)
-	if v := run.Cancel(); !v.Accepted {
-		t.Fatalf("cancel is refused: %s", v.Reason)
-	}
+	require.True(t, run.Cancel().Accepted, "cancel is refused")
 	run.UntilEnd(time.Minute)
 	run.ExpectCancelled()
 	run.ExpectCalls("accounts.close", 1)
@@ -77,7 +73,7 @@ func TestAnEndThatIsNoTimeUndoesTheOrder(t *testing.T) {
 		"trialEnds": "in two weeks",
 	}).UntilEnd(time.Hour)
 	run.ExpectCompensated()
-	if e := run.Step("over").Error; e == nil || e.Code != "expression" {
-		t.Errorf("the wait failed with %+v", e)
-	}
+	e := run.Step("over").Error
+	require.NotNil(t, e, "the wait failed with %+v", e)
+	require.Equal(t, "expression", e.Code)
 }

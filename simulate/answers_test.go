@@ -28,9 +28,7 @@ steps:
 func tripped(t *testing.T) simulate.Scenario {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "trip.yaml")
-	if err := os.WriteFile(file, []byte(trip), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(trip), 0o600))
 	return simulate.Scenario{Definition: load(t, file)}
 }
 
@@ -40,17 +38,11 @@ func described(t *testing.T, services string, answers ...string) simulate.Scenar
 	sc := tripped(t)
 	var err error
 	sc.Services, err = simulate.ParseServices([]byte(services), sc.Definition)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	sc.Answers, err = simulate.ParseAnswers(answers, sc.Definition)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	sc, err = simulate.Fitted(sc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return sc
 }
 
@@ -74,29 +66,23 @@ func TestOutputsAndAnswers(t *testing.T) {
 		sc := described(t, c.services, c.answers...)
 		all := simulate.Diagnose(sc)
 		if c.want != "" {
-			if len(all) != 1 || !strings.Contains(all[0].Fix, c.want) {
-				t.Errorf("%s %s: %+v", c.services, c.answers, all)
-			}
+			require.Len(t, all, 1, c.services)
+			require.Contains(t, all[0].Fix, c.want, c.services)
 			continue
 		}
-		if len(all) != 0 {
-			t.Errorf("%s %s: %+v", c.services, c.answers, all)
-		}
+		require.Empty(t, all, c.services)
 		r := simulate.Find(sc, simulate.Search{Seeds: 60, First: 1})
-		if r.Violation != nil || r.Ends[core.Processed] < 40 {
-			t.Errorf("%s: %v, ends %v", c.services, r.Violation, r.Ends)
-		}
+		require.Nil(t, r.Violation, c.services)
+		require.GreaterOrEqual(t, r.Ends[core.Processed], 40, c.services)
 	}
 	refused := simulate.Run(described(t, output, "ok=no", "check=true"), simulate.Plain{}, simulate.Options{})
-	if refused.Violation != nil || refused.Ends[core.Compensated] == 0 {
-		t.Errorf("an answer that refuses: %v, ends %v", refused.Violation, refused.Ends)
-	}
+	require.Nil(t, refused.Violation)
+	require.NotZero(t, refused.Ends[core.Compensated])
 	tape := simulate.NewTape(described(t, drawn, "ok=yes"), nil, nil)
 	again, err := tape.Scenario()
-	if err != nil || string(again.Answers["ok"]) != `"yes"` ||
-		len(again.Services["hotels"].Outputs["reserve"]) < 2 {
-		t.Errorf("the tape holds %+v, %v", again, err)
-	}
+	require.NoError(t, err)
+	require.Equal(t, `"yes"`, string(again.Answers["ok"]))
+	require.GreaterOrEqual(t, len(again.Services["hotels"].Outputs["reserve"]), 2)
 }
 
 const blocks = `workflow: review
@@ -176,39 +162,31 @@ func TestDescriptionsThatDoNotFit(t *testing.T) {
 		"hotels: {reserve: {schema: {pattern: \"^b$\", type: string}}}":    "no value",
 		"hotels: {reserve: {output: " + strings.Repeat("x", 50_000) + "}}": "the limit is",
 	} {
-		if _, err := simulate.ParseServices([]byte("services: {"+services+"}"), sc.Definition); err == nil ||
-			!strings.Contains(err.Error(), want) {
-			t.Errorf("%.80s: %v, want %s", services, err, want)
-		}
+		_, err := simulate.ParseServices([]byte("services: {"+services+"}"), sc.Definition)
+		require.ErrorContains(t, err, want, services)
 	}
 	for answer, want := range map[string]string{
 		"ok": "write STEP=VALUE", "okk=yes": "did you mean ok?",
 		"reserve=yes": "no approval or event", "ok=maybe": "must be one of: yes, no",
 		"check=7": "not a boolean", "ok=" + strings.Repeat("x", 9000): "write STEP=VALUE",
 	} {
-		if _, err := simulate.ParseAnswers([]string{answer}, sc.Definition); err == nil ||
-			!strings.Contains(err.Error(), want) {
-			t.Errorf("%.40s: %v, want %s", answer, err, want)
-		}
+		_, err := simulate.ParseAnswers([]string{answer}, sc.Definition)
+		require.ErrorContains(t, err, want, answer)
 	}
 	text := strings.ReplaceAll(trip, "operation: reserve", "operation: check")
 	file := filepath.Join(t.TempDir(), "trip.yaml")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 	services, err := simulate.ParseServices([]byte("services: {hotels: {latency: 50ms, check: {output: 1}}}"),
 		load(t, file))
-	if s := services["hotels"]; err != nil || len(s.Outputs["check"]) != 1 || s.Check {
-		t.Errorf("an operation with the name of a field: %+v, %v", services, err)
-	}
-	if _, err := simulate.ParseAnswers([]string{"a=b"}, &core.Definition{Name: "w"}); err == nil ||
-		!strings.Contains(err.Error(), "leave the answers out") {
-		t.Errorf("a workflow without answers: %v", err)
-	}
+	s := services["hotels"]
+	require.NoError(t, err)
+	require.Len(t, s.Outputs["check"], 1)
+	require.False(t, s.Check, "an operation with the name of a field: %+v, %v", services, err)
+	_, err = simulate.ParseAnswers([]string{"a=b"}, &core.Definition{Name: "w"})
+	require.ErrorContains(t, err, "leave the answers out", "a workflow without answers")
 	sc.Order = json.RawMessage(`{"guest":"x"}`)
-	if _, err := simulate.Fitted(sc); !strings.Contains(fmt.Sprint(err), "at /guest it has 1 characters") {
-		t.Errorf("an order that does not match: %v", err)
-	}
+	_, err = simulate.Fitted(sc)
+	require.Contains(t, fmt.Sprint(err), "at /guest it has 1 characters", "an order that does not match")
 }
 
 // An order is drawn from the second form if no value of the first one can be drawn.
@@ -217,11 +195,8 @@ func TestAnOrderOfTheSecondForm(t *testing.T) {
 	object, rest, _ := strings.Cut(rest, "}\nsteps")
 	file := filepath.Join(t.TempDir(), "trip.yaml")
 	text := head + "schema: {oneOf: [{type: string, pattern: ^b$}, " + object + "]}}\nsteps" + rest
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 	sc, err := simulate.Fitted(simulate.Scenario{Definition: load(t, file)})
-	if err != nil || string(sc.Order) != `{"guest":"abbb"}` {
-		t.Errorf("%s, %v", sc.Order, err)
-	}
+	require.NoError(t, err)
+	require.Equal(t, `{"guest":"abbb"}`, string(sc.Order))
 }

@@ -4,8 +4,9 @@ import (
 	"os"
 	"regexp"
 	"slices"
-	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/simulate"
@@ -88,9 +89,7 @@ var rules = []struct {
 // states why none can.
 func TestEveryRuleIsLookedAt(t *testing.T) {
 	text, err := os.ReadFile("../docs/explanation/protocol.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var names []string
 	for _, i := range simulate.Invariants() {
 		names = append(names, i.Name)
@@ -98,39 +97,27 @@ func TestEveryRuleIsLookedAt(t *testing.T) {
 	known := map[string]bool{}
 	for _, c := range rules {
 		known[c.rule] = true
-		if (len(c.by) == 0) == (c.why == "") {
-			t.Errorf("%s: invariants %v, argument %q: one of both", c.rule, c.by, c.why)
-		}
+		require.NotEqual(t, c.why == "", len(c.by) == 0, c.rule)
 		for _, name := range c.by {
-			if !slices.Contains(names, name) {
-				t.Errorf("%s: there is no invariant %s", c.rule, name)
-			}
+			require.Contains(t, names, name, c.rule)
 		}
 	}
 	stated := map[string]bool{}
 	for _, rule := range regexp.MustCompile(`\bP[0-9]+a?\b`).FindAllString(string(text), -1) {
 		stated[rule] = true
-		if !known[rule] {
-			t.Errorf("%s stands in docs/explanation/protocol.md and is not listed", rule)
-		}
+		require.True(t, known[rule], "%s stands in docs/explanation/protocol.md and is not listed", rule)
 	}
 	for rule := range known {
-		if !stated[rule] {
-			t.Errorf("%s is listed, and docs/explanation/protocol.md does not name it", rule)
-		}
+		require.True(t, stated[rule], "%s is listed, and docs/explanation/protocol.md does not name it", rule)
 	}
 }
 
 // TestEveryFaultIsExplained checks that docs/reference/simulator.md describes how each fault is played.
 func TestEveryFaultIsExplained(t *testing.T) {
 	text, err := os.ReadFile("../docs/reference/simulator.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, f := range simulate.Faults() {
-		if !strings.Contains(string(text), "- `"+f.String()+"`: ") {
-			t.Errorf("docs/reference/simulator.md does not say how %s is played", f)
-		}
+		require.Contains(t, string(text), "- `"+f.String()+"`: ", "%+v", f)
 	}
 }
 
@@ -161,9 +148,9 @@ func TestWhoseItIs(t *testing.T) {
 				Definition: def,
 				Services:   tt.services,
 			})
-			if got.Responsible != want || got.Text == "" || got.Fix == "" {
-				t.Errorf("invariant %s with services %v: %+v, want %q", i.Name, tt.services, got, want)
-			}
+			require.Equal(t, want, got.Responsible, i.Name)
+			require.NotEmpty(t, got.Text, i.Name)
+			require.NotEmpty(t, got.Fix, i.Name)
 		}
 	}
 }

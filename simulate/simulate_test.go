@@ -4,8 +4,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
@@ -49,20 +50,16 @@ steps:
     after: [quote]
   charge: {agent: payment, operation: charge, after: [too-large], timeout: 5s, onFailure: undo, undo: refund, grade: fenced}
 `
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 	sc := simulate.Scenario{Definition: load(t, file)}
 	all := simulate.Diagnose(sc)
-	if len(all) != 1 || all[0].Responsible != simulate.YourWorkflow || all[0].Step != "too-large" ||
-		!strings.Contains(all[0].Fix, "--services, as in pricing: {quote: {output: {total: …}}}") {
-		t.Errorf("%+v", all)
-	}
+	require.Len(t, all, 1)
+	require.Equal(t, simulate.YourWorkflow, all[0].Responsible)
+	require.Equal(t, "too-large", all[0].Step)
+	require.Contains(t, all[0].Fix, "--services, as in pricing: {quote: {output: {total: …}}}")
 	sc.Prepare()
 	for seed := range uint64(100) {
-		if r := simulate.Run(sc, simulate.NewSeeded(seed), simulate.Options{}); r.Violation != nil {
-			t.Fatalf("seed %d: %v", seed, r.Violation)
-		}
+		require.Nil(t, simulate.Run(sc, simulate.NewSeeded(seed), simulate.Options{}).Violation, "%+v", seed)
 	}
 }
 
@@ -89,20 +86,16 @@ steps:
   bad: {fail: {code: never, message: It cannot be.}, when: order.n == 1, after: [send], onFailure: stop}
 `,
 	} {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
 	}
 	for _, name := range []string{"parent.yaml", "bound.yaml"} {
 		sc := simulate.Scenario{Definition: load(t, filepath.Join(folder, name)), Orders: 2}
 		found := simulate.Diagnose(sc)
-		if len(found) != 1 || found[0].Responsible != simulate.YourWorkflow || !strings.Contains(found[0].Text, "It cannot be.") {
-			t.Errorf("%s: %+v", name, found)
-		}
+		require.Len(t, found, 1, name)
+		require.Equal(t, simulate.YourWorkflow, found[0].Responsible, name)
+		require.Contains(t, found[0].Text, "It cannot be.", name)
 		for seed := range uint64(30) {
-			if r := simulate.Run(sc, simulate.NewSeeded(seed), simulate.Options{}); r.Violation != nil {
-				t.Errorf("%s, seed %d: %v", name, seed, r.Violation)
-			}
+			require.Nil(t, simulate.Run(sc, simulate.NewSeeded(seed), simulate.Options{}).Violation, name)
 		}
 	}
 }
@@ -110,9 +103,7 @@ steps:
 // What a service does not have is found by comparison, also of a step of a child order: no seed is needed.
 func TestWeakerGradesNeedNoSeed(t *testing.T) {
 	sc := simulate.Scenario{Definition: load(t, "../examples/shipments/shipments.yaml")}
-	if found := simulate.Overstated(sc); len(found) != 0 {
-		t.Errorf("services as declared: %+v", found)
-	}
+	require.Empty(t, simulate.Overstated(sc), "services as declared")
 	strength := []core.Grade{core.Plain, core.Idempotent, core.Fenced}
 	for _, agents := range []map[string]core.AgentDefinition{
 		sc.Definition.Agents,
@@ -123,13 +114,11 @@ func TestWeakerGradesNeedNoSeed(t *testing.T) {
 		for agent := range agents {
 			sc.Services = simulate.Services{agent: {Grade: strength[0]}}
 			for _, f := range simulate.Overstated(sc) {
-				if f.Agent != agent || f.Advice || !strings.Contains(f.Text, "is plain") {
-					t.Errorf("%s: %+v", agent, f)
-				}
+				require.Equal(t, agent, f.Agent)
+				require.False(t, f.Advice, agent)
+				require.Contains(t, f.Text, "is plain", agent)
 			}
 		}
 	}
-	if len(simulate.Overstated(sc)) == 0 {
-		t.Error("no step of a child order declares more than plain")
-	}
+	require.NotEmpty(t, simulate.Overstated(sc))
 }

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -116,10 +115,8 @@ func TestScripts(t *testing.T) {
 			w := both(t)
 			c.script(w.Agent("right").On("do-b"))
 			run := w.Submit(map[string]int{"x": 1}).UntilEnd(time.Hour)
-			if run.State() != c.state || len(run.Calls("right.do-b")) != c.calls {
-				t.Errorf("%s with %d calls, want %s with %d\n%s", run.State(), len(run.Calls("right.do-b")),
-					c.state, c.calls, run.Timeline())
-			}
+			require.Equal(t, c.state, run.State())
+			require.Len(t, run.Calls("right.do-b"), c.calls, "%+v", c.state)
 			if took := w.Now().Sub(workflowtest.Start); c.took != 0 &&
 				(took < c.took || took > c.took+200*time.Millisecond) {
 				t.Errorf("it took %s, want %s\n%s", took, c.took, run.Timeline())
@@ -131,9 +128,7 @@ func TestScripts(t *testing.T) {
 				run.ExpectPath("a", "b")
 				run.ExpectUndone()
 			}
-			if string(run.Calls("left.do-a")[0].Input) != `{"x":1}` {
-				t.Errorf("input %s", run.Calls("left.do-a")[0].Input)
-			}
+			require.Equal(t, `{"x":1}`, string(run.Calls("left.do-a")[0].Input))
 		})
 	}
 }
@@ -180,12 +175,8 @@ func TestNoGoroutinesNoRealTime(t *testing.T) {
 	w.Agent("right").On("do-b").Silent()
 	w.Submit(1).UntilEnd(time.Hour)
 	w.Advance(365 * 24 * time.Hour)
-	if after := runtime.NumGoroutine(); after > before {
-		t.Errorf("%d goroutines more than before", after-before)
-	}
-	if took := time.Since(began); took > 5*time.Second {
-		t.Errorf("a year took %s", took)
-	}
+	require.LessOrEqual(t, runtime.NumGoroutine(), before)
+	require.LessOrEqual(t, time.Since(began), 5*time.Second)
 }
 
 // Commands, and what they answer.
@@ -195,20 +186,18 @@ func TestCommands(t *testing.T) {
 	run := w.Submit(1, workflowtest.WithID("x")).UntilEnd(time.Hour)
 	run.ExpectCompensated()
 	w.Agent("right").On("do-b").Return("now")
-	if v := run.Resubmit(); !v.Accepted {
-		t.Fatal(v.Reason)
-	}
+	require.True(t, run.Resubmit().Accepted)
 	run.UntilEnd(time.Hour)
 	run.ExpectProcessed()
 	run.ExpectPath("a", "b")
 	run.ExpectUndone() // of the second run
-	if keys := run.Calls("right.do-b"); keys[0].Key != "x/0/b" || keys[1].Key != "x/1/b" ||
-		run.Task().Run != 1 {
-		t.Errorf("calls %+v", keys)
-	}
-	if v := run.Cancel(); v.Accepted || v.Reason == "" {
-		t.Errorf("a cancel after the end: %+v", v)
-	}
+	keys := run.Calls("right.do-b")
+	require.Equal(t, "x/0/b", keys[0].Key)
+	require.Equal(t, "x/1/b", keys[1].Key)
+	require.Equal(t, 1, run.Task().Run)
+	v := run.Cancel()
+	require.False(t, v.Accepted, "a cancel after the end: %+v", v)
+	require.NotEmpty(t, v.Reason)
 
 	run = w.Submit(2)
 	if v := run.Cancel(); !v.Accepted { // before an agent was asked
@@ -246,9 +235,8 @@ func TestPlainServicesAreCalledOnce(t *testing.T) {
 			script(w.Agent("right").On("do-b"))
 			w.Submit(1).UntilEnd(time.Hour).ExpectCalls("right.do-b", 2)
 		})
-		if !strings.Contains(story, "called right.do-b 1 times") || !strings.Contains(story, want) {
-			t.Errorf("%s\nlacks %s", story, want)
-		}
+		require.Contains(t, story, "called right.do-b 1 times", want)
+		require.Contains(t, story, want)
 	}
 }
 
@@ -261,35 +249,23 @@ func TestOperatorGoesOn(t *testing.T) {
 		run.State() != workflowtest.Error || !run.Ended() {
 		t.Errorf("alerts %+v of an order that is %s", a, run.State())
 	}
-	if v := run.Resolve("a", workflowtest.Happened); v.Accepted ||
-		!strings.Contains(run.Timeline(), "command resolve refused: "+v.Reason) {
-		t.Errorf("a fact about a step that is done: %+v\n%s", v, run.Timeline())
-	}
-	if v := run.Resolve("b", workflowtest.Happened); !v.Accepted {
-		t.Fatal(v.Reason)
-	}
-	if v := run.Resubmit(); !v.Accepted {
-		t.Fatal(v.Reason)
-	}
+	v := run.Resolve("a", workflowtest.Happened)
+	require.False(t, v.Accepted, "a fact about a step that is done: %+v\n%s", v, run.Timeline())
+	require.Contains(t, run.Timeline(), "command resolve refused: "+v.Reason)
+	require.True(t, run.Resolve("b", workflowtest.Happened).Accepted)
+	require.True(t, run.Resubmit().Accepted)
 	run.UntilEnd(time.Hour).ExpectProcessed()
 	run.ExpectCalls("right.do-b", 1)
-	if story := run.Timeline(); strings.Count(story, "refused:") != 1 ||
-		!strings.Contains(story, "ALERT to the operator: b") {
-		t.Error(story)
-	}
+	story := run.Timeline()
+	require.Equal(t, 1, strings.Count(story, "refused:"))
+	require.Contains(t, story, "ALERT to the operator: b")
 	stated := refused(t, "stop")
-	if v := stated.ResolveWith("b", map[string]int{"charged": 12}); !v.Accepted {
-		t.Fatal(v.Reason)
-	}
+	require.True(t, stated.ResolveWith("b", map[string]int{"charged": 12}).Accepted)
 	stated.Resubmit()
 	stated.UntilEnd(time.Hour).ExpectProcessed()
-	if story := stated.Timeline(); !strings.Contains(story, `command resolve b, happened, {"charged":12}`) {
-		t.Error(story)
-	}
+	require.Contains(t, stated.Timeline(), `command resolve b, happened, {"charged":12}`)
 	again := refused(t, "stop")
-	if v := again.Undo(); !v.Accepted {
-		t.Fatal(v.Reason)
-	}
+	require.True(t, again.Undo().Accepted)
 	again.UntilEnd(time.Hour).ExpectCompensated()
 }
 
@@ -301,26 +277,19 @@ func TestOperatorGivesAnotherInput(t *testing.T) {
 	run := w.Submit(1).UntilEnd(time.Hour)
 	w.Advance(time.Minute)
 	input := map[string]any{"amount": 12}
-	if v := run.ResubmitWith("b", input); v.Accepted ||
-		!strings.Contains(v.Reason, "resolve the step as not-happened first") {
-		t.Fatalf("in doubt: %+v", v)
-	}
-	if v := run.Resolve("b", workflowtest.NotHappened); !v.Accepted {
-		t.Fatal(v.Reason)
-	}
+	v := run.ResubmitWith("b", input)
+	require.False(t, v.Accepted, "in doubt: %+v", v)
+	require.Contains(t, v.Reason, "resolve the step as not-happened first")
+	require.True(t, run.Resolve("b", workflowtest.NotHappened).Accepted)
 	w.Agent("right").On("do-b").Return("now")
-	if v := run.ResubmitWith("b", input); !v.Accepted {
-		t.Fatal(v.Reason)
-	}
+	require.True(t, run.ResubmitWith("b", input).Accepted)
 	run.UntilEnd(time.Hour).ExpectProcessed()
 	calls := run.Calls("right.do-b")
-	if len(calls) != 2 || calls[0].Key != calls[1].Key || string(calls[1].Input) != `{"amount":12}` ||
-		string(calls[0].Input) == string(calls[1].Input) {
-		t.Errorf("%+v", calls)
-	}
-	if !strings.Contains(run.Timeline(), `{"amount":12}`) {
-		t.Error(run.Timeline())
-	}
+	require.Len(t, calls, 2)
+	require.Equal(t, calls[1].Key, calls[0].Key)
+	require.Equal(t, `{"amount":12}`, string(calls[1].Input))
+	require.NotEqual(t, string(calls[1].Input), string(calls[0].Input))
+	require.Contains(t, run.Timeline(), `{"amount":12}`)
 }
 
 // Why an order was undone is the failure that led to it, also where its undo stopped for the operator, and
@@ -332,22 +301,20 @@ func TestWhyItWasUndone(t *testing.T) {
 	run := w.Submit(1).UntilEnd(time.Hour)
 	run.ExpectError("a")
 	want := view.TaskError{Code: "sold-out", Message: "there is none left", Step: "b"}
-	if task := run.Task(); task.UndoneFor == nil || *task.UndoneFor != want || task.Error.Code != "locked" {
-		t.Fatalf("it is undone because of %+v, and stopped because of %+v", task.UndoneFor, task.Error)
-	}
+	task := run.Task()
+	require.NotNil(t, task.UndoneFor)
+	require.Equal(t, want, *task.UndoneFor)
+	require.Equal(t, "locked", task.Error.Code)
 	w.Agent("left").On("undo-a").Return(nil)
-	if v := run.Resubmit(); !v.Accepted {
-		t.Fatal(v.Reason)
-	}
+	require.True(t, run.Resubmit().Accepted)
 	run.UntilEnd(time.Hour).ExpectCompensated()
-	if v := run.Cancel(); !v.Accepted {
-		t.Fatal(v.Reason)
-	}
+	require.True(t, run.Cancel().Accepted)
 	run.UntilEnd(time.Hour).ExpectCancelled()
-	if task := run.Task(); task.Error == nil || *task.Error != want || task.UndoneFor != nil ||
-		task.Why != "failure" {
-		t.Errorf("it was undone because of %s, %+v, %+v", task.Why, task.Error, task.UndoneFor)
-	}
+	task = run.Task()
+	require.NotNil(t, task.Error, "it was undone because of %s, %+v, %+v", task.Why, task.Error, task.UndoneFor)
+	require.Equal(t, want, *task.Error)
+	require.Nil(t, task.UndoneFor)
+	require.EqualValues(t, "failure", task.Why)
 }
 
 // What was tried stays reported: the last 16 attempts that did not end done, and how many before them.
@@ -362,20 +329,15 @@ func TestReportedAttemptsStay(t *testing.T) {
 	run := w.Submit(1).UntilEnd(time.Hour)
 	for range runs - 1 {
 		run.ExpectCompensated()
-		if v := run.Resubmit(); !v.Accepted {
-			t.Fatal(v.Reason)
-		}
+		require.True(t, run.Resubmit().Accepted)
 		run.UntilEnd(time.Hour)
 	}
-	if v := run.Resubmit(); !v.Accepted {
-		t.Fatal(v.Reason)
-	}
+	require.True(t, run.Resubmit().Accepted)
 	run.UntilEnd(24 * time.Hour)
 	task := run.Task()
-	if len(task.Attempts) != 16 || task.Earlier == nil ||
-		*task.Earlier != (view.Earlier{Failed: runs + 1 - 16}) {
-		t.Fatalf("%d attempts are listed, and %+v counted before them", len(task.Attempts), task.Earlier)
-	}
+	require.Len(t, task.Attempts, 16)
+	require.NotNil(t, task.Earlier)
+	require.Equal(t, view.Earlier{Failed: runs + 1 - 16}, *task.Earlier)
 	for i, a := range task.Attempts {
 		want := view.Attempt{
 			Step: "a", Number: 2*(runs+1-16+i) + 1, Operation: "do", Agent: "left",
@@ -440,9 +402,7 @@ func TestOutputsWithLongNumbers(t *testing.T) {
 				text).AllowUnscripted().Submit(json.RawMessage(`[1e400,9007199254740993,1.5]`)).
 				UntilEnd(time.Hour).ExpectOutput(json.RawMessage(expected))
 		})
-		if (reported == "") != same {
-			t.Errorf("expected %s: %q", expected, reported)
-		}
+		require.Equal(t, same, reported == "", expected)
 	}
 }
 
@@ -533,12 +493,11 @@ func TestCallsOfChildOrders(t *testing.T) {
 	for _, c := range run.Calls("") {
 		made = append(made, strings.TrimPrefix(c.OrderID, run.ID())+" "+c.Operation)
 	}
-	if want := []string{
+	want := []string{
 		" payment.charge", "~ship~0 stock.pick", "~ship~0 carrier.send", "~ship~1 stock.pick",
 		"~ship~1 carrier.send",
-	}; !slices.Equal(made, want) {
-		t.Errorf("made %q, want %q", made, want)
 	}
+	require.Equal(t, want, made)
 	got := judged(t, func(t testing.TB) { submitted(t).ExpectCalls("carrier.send", 1) })
 	if want := "called carrier.send 2 times, 1 by " + run.ID() + "~ship~0, 1 by " + run.ID() +
 		"~ship~1, expected 1; "; !strings.Contains(got, want) {
@@ -548,9 +507,7 @@ func TestCallsOfChildOrders(t *testing.T) {
 
 func TestShippedWorkflowsLoad(t *testing.T) {
 	files, err := os.ReadDir("../examples/order")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	names := []string{}
 	for _, f := range files {
 		if strings.HasSuffix(f.Name(), ".yaml") {
@@ -558,9 +515,7 @@ func TestShippedWorkflowsLoad(t *testing.T) {
 			names = append(names, f.Name())
 		}
 	}
-	if !slices.Contains(names, "order.yaml") {
-		t.Errorf("no order.yaml among %v", names)
-	}
+	require.Contains(t, names, "order.yaml")
 }
 
 // An order that a bug of its workflow has stopped goes on with the fixed one, once it is moved there.
@@ -572,34 +527,25 @@ func TestMoveToAFixedWorkflow(t *testing.T) {
 	run := w.Submit(map[string]int{"n": 7}).UntilEnd(time.Hour)
 	run.ExpectError("b")
 	w.DeployYAML(strings.Replace(fixed, "operation: do-a", "operation: do-other", 1))
-	if v := run.Move(); v.Accepted ||
-		!strings.Contains(v.Reason, "step a: its operation was do-a and is do-other") {
-		t.Errorf("what was done is another thing there: %+v", v)
-	}
+	v := run.Move()
+	require.False(t, v.Accepted, "what was done is another thing there: %+v", v)
+	require.Contains(t, v.Reason, "step a: its operation was do-a and is do-other")
 	file := filepath.Join(t.TempDir(), "pair.yaml")
-	if err := os.WriteFile(file, []byte(fixed), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(fixed), 0o600))
 	w.Deploy(file)
 	before := run.Task().Definition
-	if v := run.Move(); !v.Accepted || run.Task().Definition == before || run.State() != workflowtest.Error {
-		t.Fatalf("%+v, it is %s", v, run.State())
-	}
-	if v := run.Resubmit(); !v.Accepted {
-		t.Fatal(v.Reason)
-	}
+	require.True(t, run.Move().Accepted)
+	require.NotEqual(t, before, run.Task().Definition)
+	require.Equal(t, workflowtest.Error, run.State())
+	require.True(t, run.Resubmit().Accepted)
 	run.UntilEnd(time.Hour).ExpectProcessed()
 	var input struct{ N int }
 	c := run.Calls("right.do-b")
-	if len(c) != 1 || c[0].Into(&input) != nil || input.N != 7 {
-		t.Fatalf("b was called as %+v", c)
-	}
-	if err := c[0].Into(new(string)); err == nil || !strings.Contains(err.Error(), "input of right.do-b") {
-		t.Errorf("an input of another form: %v", err)
-	}
-	if c := run.Calls("left.do-a"); len(c) != 1 {
-		t.Errorf("a was called %d times", len(c))
-	}
+	require.Len(t, c, 1)
+	require.NoError(t, c[0].Into(&input))
+	require.Equal(t, 7, input.N)
+	require.ErrorContains(t, c[0].Into(new(string)), "input of right.do-b", "an input of another form")
+	require.Len(t, run.Calls("left.do-a"), 1)
 }
 
 // Why a person answers as they do stands in the history, beside the answer.
@@ -609,14 +555,9 @@ func TestAnswerWithAReason(t *testing.T) {
 			"onTimeout: undo}}\n")
 	run := w.Submit(1)
 	w.Advance(time.Minute)
-	if v := run.AnswerWith("agree", "ann", "yes", "the customer called"); !v.Accepted {
-		t.Fatal(v.Reason)
-	}
+	require.True(t, run.AnswerWith("agree", "ann", "yes", "the customer called").Accepted)
 	run.UntilEnd(time.Hour).ExpectProcessed()
-	if story := run.Timeline(); !strings.Contains(story,
-		`command answer agree, "yes", ann, the customer called`) {
-		t.Error(story)
-	}
+	require.Contains(t, run.Timeline(), `command answer agree, "yes", ann, the customer called`)
 }
 
 // The call in progress has its effect, and nobody replies. The restarted engine asks again under the same key.

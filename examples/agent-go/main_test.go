@@ -2,8 +2,9 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/functions/agent"
 )
@@ -15,18 +16,17 @@ func TestOneTicketForAKey(t *testing.T) {
 	}
 	for key, want := range map[string]int{"a": 1} {
 		for range 2 {
-			if out, err := hang(key, `{"coat":"red"}`); err != nil || out.(ticket).Ticket != want {
-				t.Errorf("%s: %+v, %v", key, out, err)
-			}
+			out, err := hang(key, `{"coat":"red"}`)
+			require.NoError(t, err, key)
+			require.Equal(t, want, out.(ticket).Ticket, key)
 		}
 	}
 	refused := (*agent.Failure)(nil)
-	if _, err := hang("b", `{}`); !errors.As(err, &refused) || !refused.Permanent {
-		t.Errorf("no coat: %v", err)
-	}
+	_, err := hang("b", `{}`)
+	require.ErrorAs(t, err, &refused)
+	require.True(t, refused.Permanent, "no coat: %v", err)
 	for _, key := range []string{"a", "never hung"} {
-		if _, err := operations["give-back"].Run(t.Context(), agent.Call{Key: key}); err != nil {
-			t.Errorf("taking %s back: %v", key, err)
-		}
+		_, err := operations["give-back"].Run(t.Context(), agent.Call{Key: key})
+		require.NoError(t, err, key)
 	}
 }

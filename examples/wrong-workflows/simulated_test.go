@@ -3,6 +3,8 @@ package wrongworkflows_test
 import (
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 	"github.com/stepkeeper/stepkeeper/simulate"
@@ -34,8 +36,6 @@ func TestCalmSimulations(t *testing.T) {
 		}
 		sc.Prepare()
 		r := simulate.Run(sc, simulate.Plain{}, simulate.Options{})
-		if (r.Violation == nil && r.Orders > 0 && r.Ends[core.Processed] == r.Orders) != clean {
-			t.Errorf("%s: %v, ends %v of %d orders", file, r.Violation, r.Ends, r.Orders)
-		}
+		require.Equal(t, clean, r.Violation == nil && r.Orders > 0 && r.Ends[core.Processed] == r.Orders, file)
 	}
 }

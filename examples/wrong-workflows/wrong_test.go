@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/functions/agent/agenttest"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -29,18 +31,16 @@ var found = map[string]string{
 
 func TestWhatValidationFinds(t *testing.T) {
 	files, err := filepath.Glob("*.yaml")
-	if err != nil || len(files) != 2*len(found) {
-		t.Fatalf("%d files, %v", len(files), err)
-	}
+	require.NoError(t, err)
+	require.Len(t, files, 2*len(found))
 	for name, says := range found {
 		_, problems := source.LoadFile(name+".yaml", source.Options{})
-		if text := problems.Error(); !strings.Contains(text, says) || (text == "") != (says == "") {
-			t.Errorf("%s: %q, want %q", name, text, says)
-		}
-		if def, problems := source.LoadFile(name+"-fixed.yaml", source.Options{}); def == nil ||
-			len(problems) > 0 {
-			t.Errorf("%s, corrected: %v", name, problems)
-		}
+		text := problems.Error()
+		require.Contains(t, text, says, name)
+		require.Equal(t, says == "", text == "", name)
+		def, problems := source.LoadFile(name+"-fixed.yaml", source.Options{})
+		require.NotNil(t, def, name)
+		require.Empty(t, problems, name)
 	}
 }
 
@@ -120,12 +120,8 @@ func cancelledInFlight(t *testing.T, file string) int {
 }
 
 func TestCannotFence(t *testing.T) {
-	if n := cancelledInFlight(t, "cannot-fence.yaml"); n != 1 {
-		t.Errorf("%d rooms: the example shows nothing", n)
-	}
-	if n := cancelledInFlight(t, "cannot-fence-fixed.yaml"); n != 0 {
-		t.Errorf("%d rooms are taken by a cancelled order", n)
-	}
+	require.Equal(t, 1, cancelledInFlight(t, "cannot-fence.yaml"))
+	require.Zero(t, cancelledInFlight(t, "cannot-fence-fixed.yaml"))
 	h := &hotel{landed: map[string]time.Time{}, gone: map[string]bool{}}
 	now := time.Now()
 	r := agenttest.Find(t, worker.Operations{
@@ -145,9 +141,8 @@ func TestCannotFence(t *testing.T) {
 		Do: "book", Undo: "cancel", Timeout: time.Second,
 		Effects: func(key string) int { return h.rooms(key, now) },
 	})
-	if r.Grade != agenttest.Idempotent || !strings.Contains(r.WhyNot(agenttest.Fenced), "do after undo") {
-		t.Errorf("the hotel earns %s", r)
-	}
+	require.Equal(t, agenttest.Idempotent, r.Grade)
+	require.Contains(t, r.WhyNot(agenttest.Fenced), "do after undo")
 }
 
 // lostOnce loses the answer of the first booking, and reports how long the operator waited for the
@@ -163,12 +158,11 @@ func lostOnce(t *testing.T, file string) (waited time.Duration, attempts, calls 
 }
 
 func TestAsksInVain(t *testing.T) {
-	if waited, attempts, calls := lostOnce(t, "asks-in-vain.yaml"); waited < 10*time.Minute ||
-		attempts != 8 || calls != 1 {
-		t.Errorf("alert after %s, %d attempts, %d calls: the example shows nothing", waited, attempts, calls)
-	}
-	if waited, attempts, calls := lostOnce(t, "asks-in-vain-fixed.yaml"); waited > time.Minute ||
-		attempts != calls {
-		t.Errorf("alert after %s, %d attempts, %d calls", waited, attempts, calls)
-	}
+	waited, attempts, calls := lostOnce(t, "asks-in-vain.yaml")
+	require.GreaterOrEqual(t, waited, 10*time.Minute)
+	require.Equal(t, 8, attempts)
+	require.Equal(t, 1, calls)
+	waited, attempts, calls = lostOnce(t, "asks-in-vain-fixed.yaml")
+	require.LessOrEqual(t, waited, time.Minute)
+	require.Equal(t, calls, attempts)
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -50,9 +49,9 @@ func TestTyped(t *testing.T) {
 		f := (*agent.Failure)(nil)
 		switch {
 		case errors.As(err, &f):
-			if f.Code != want || !f.Permanent || !f.NoEffect {
-				t.Errorf("%s: %+v", input, f)
-			}
+			require.Equal(t, want, f.Code, input)
+			require.True(t, f.Permanent, input)
+			require.True(t, f.NoEffect, input)
 		case err != nil:
 			require.Empty(t, want, input)
 		case out.(receipt).ID != want:
@@ -88,9 +87,7 @@ func TestWordsForErrors(t *testing.T) {
 		require.ErrorAs(t, tt.err, &got, "%v", name)
 		require.ErrorIs(t, tt.err, boom, "%v", name)
 		tt.want.Err = got.Err
-		if *got != tt.want {
-			t.Errorf("%s: %+v", name, got)
-		}
+		require.Equal(t, tt.want, *got, name)
 	}
 }
 
@@ -208,10 +205,11 @@ func TestServe(t *testing.T) {
 					func(s worker.Stats) { stats = s }))
 		}()
 		ask(t, queues, core.Plain, start)
-		if r := answer(t, queues); r.Outcome != core.OutcomeDone || string(r.Output) != `{"id":"c-1"}` ||
-			r.Attempt != start || r.Agent != "payment" {
-			t.Errorf("start %d: %+v", start, r)
-		}
+		r := answer(t, queues)
+		require.Equal(t, core.OutcomeDone, r.Outcome, "%+v", start)
+		require.Equal(t, `{"id":"c-1"}`, string(r.Output), "%+v", start)
+		require.Equal(t, start, r.Attempt)
+		require.Equal(t, "payment", r.Agent, "%+v", start)
 		cancel()
 		require.NoError(t, <-ended, "%v", start)
 		require.Equal(t, int64(1), stats.Done, "%v", start)
@@ -370,14 +368,14 @@ func TestServeForAStack(t *testing.T) {
 	}()
 	for attempt := 1; attempt <= 2; attempt++ {
 		ask(t, queues, core.Plain, attempt)
-		if r := answer(t, queues); r.Outcome != core.OutcomeDone || r.Attempt != attempt {
-			t.Errorf("%+v", r)
-		}
+		r := answer(t, queues)
+		require.Equal(t, core.OutcomeDone, r.Outcome)
+		require.Equal(t, attempt, r.Attempt)
 	}
 	cancel()
-	if err := <-ended; err != nil || calls != 1 || !slices.Contains(aws.Calls(), "PutItem ledger") {
-		t.Errorf("%v, %d calls of a plain service", err, calls)
-	}
+	require.NoError(t, (<-ended))
+	require.Equal(t, 1, calls)
+	require.Contains(t, aws.Calls(), "PutItem ledger")
 }
 
 // One error lists everything.

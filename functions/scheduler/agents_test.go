@@ -36,9 +36,9 @@ func TestAStepGoesOnAtItsOtherAgent(t *testing.T) {
 		for w.Handle(port.Control) > 0 {
 		}
 		second := requests(t, w)["o-1 a/2 do"]
-		if second == nil || second.Agent != "agent-east" || second.Key != first.Key {
-			t.Fatalf("asked %+v", second)
-		}
+		require.NotNil(t, second, "asked %+v", second)
+		require.Equal(t, "agent-east", second.Agent)
+		require.Equal(t, first.Key, second.Key)
 		done := map[string]*message.Reply{"agent-a": actorstest.Done(first), "agent-east": actorstest.Done(second)}
 		handle(t, w, port.Replies, done[replies])
 		require.Equal(t, core.Processed, w.Task("o-1").Step("a").State, replies)

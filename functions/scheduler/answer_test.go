@@ -49,10 +49,11 @@ func TestAnAnswerThroughTheQueueDecides(t *testing.T) {
 	wrong := answer("x-1", "maybe")
 	wrong.ReplyTo = "desk"
 	require.Empty(t, w.Scheduler.Handle(ctx, port.Control, deliver(wrong)), "a wrong answer came back")
-	if got := statuses(t, w, "desk"); len(got) != 1 || got[0].Kind != core.StatusCommandRefused ||
-		got[0].Command != "answer" || got[0].CommandID != "x-1" {
-		t.Errorf("the sender got %+v", got)
-	}
+	got := statuses(t, w, "desk")
+	require.Len(t, got, 1)
+	require.Equal(t, core.StatusCommandRefused, got[0].Kind)
+	require.Equal(t, "answer", got[0].Command)
+	require.Equal(t, "x-1", got[0].CommandID)
 	w.Scheduler.Handle(ctx, port.Control, deliver(answer("x-2", "yes")))
 	w.Scheduler.Handle(ctx, port.Control, again(deliver(answer("x-2", "yes"))))
 	s := w.Task("o-1").Step("b")
@@ -90,10 +91,10 @@ func TestAnAnswerMayComeBeforeItsOrder(t *testing.T) {
 		}
 		w.Scheduler.Handle(ctx, port.Intake, deliver(actorstest.Order("o-1")))
 		w.Scheduler.Handle(ctx, port.Control, deliver(next))
-		if s := w.Task("o-1").Step("b"); s.State != core.Pending || s.Answers == nil ||
-			len(s.Answers.Votes) != 1 {
-			t.Errorf("the early answer is not kept: %+v", s)
-		}
+		s := w.Task("o-1").Step("b")
+		require.Equal(t, core.Pending, s.State)
+		require.NotNil(t, s.Answers, "the early answer is not kept: %+v", s)
+		require.Len(t, s.Answers.Votes, 1)
 	}
 }
 
@@ -101,15 +102,15 @@ func TestAnAnswerMayComeBeforeItsOrder(t *testing.T) {
 func TestAnAnswerThatCannotCount(t *testing.T) {
 	w := actorstest.New(t, approving()).Boot()
 	_, err := w.Scheduler.Command(ctx, *answer("x-1", "yes"))
-	if r, ok := err.(*core.Refusal); !ok || r.Code != core.CodeUnknownTask {
-		t.Errorf("%v", err)
-	}
+	r, ok := err.(*core.Refusal)
+	require.True(t, ok, "%v", err)
+	require.Equal(t, core.CodeUnknownTask, r.Code)
 	w.Send(port.Intake, actorstest.Order("o-1"))
 	w.Round()
 	_, err = w.Scheduler.Command(ctx, *byToken("x-2", "made-up", "yes"))
-	if r, ok := err.(*core.Refusal); !ok || r.Code != core.CodeNoTokens {
-		t.Errorf("a token: %v", err)
-	}
+	r, ok = err.(*core.Refusal)
+	require.True(t, ok, "a token: %v", err)
+	require.Equal(t, core.CodeNoTokens, r.Code)
 	v, err := w.Scheduler.Command(ctx, *answer("x-3", "yes"))
 	require.NoError(t, err)
 	require.True(t, v.Accepted)
@@ -134,9 +135,9 @@ func TestOlderCodeLeavesAnswersAlone(t *testing.T) {
 func TestRefusedAnswersLeaveVerdictsOfCommands(t *testing.T) {
 	w, _ := begun(t)
 	undo := message.Control{OrderID: "o-1", Event: core.Command{Name: core.UndoCommand, ID: "undo"}}
-	if v, err := w.Scheduler.Command(ctx, undo); err != nil || v.Accepted {
-		t.Fatalf("%+v, %v", v, err)
-	}
+	v, err := w.Scheduler.Command(ctx, undo)
+	require.NoError(t, err)
+	require.False(t, v.Accepted, "%+v, %v", v, err)
 	want := *w.Task("o-1").Verdict("undo")
 	w.Take("shop")
 	for i := range 12 {
@@ -148,9 +149,10 @@ func TestRefusedAnswersLeaveVerdictsOfCommands(t *testing.T) {
 			},
 		}
 		require.Empty(t, w.Scheduler.Handle(ctx, port.Control, deliver(&answer)))
-		if v := w.Task("o-1").Verdict(answer.ID()); v == nil || v.Accepted || v.Reason == "" {
-			t.Errorf("its sender reads %+v", v)
-		}
+		v := w.Task("o-1").Verdict(answer.ID())
+		require.NotNil(t, v, "its sender reads %+v", v)
+		require.False(t, v.Accepted, "its sender reads %+v", v)
+		require.NotEmpty(t, v.Reason)
 	}
 	if v := w.Task("o-1").Verdict("undo"); v == nil || *v != want {
 		t.Errorf("the operator reads %+v, want %+v", v, want)

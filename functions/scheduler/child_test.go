@@ -58,10 +58,11 @@ func TestAChildAnswers(t *testing.T) {
 	w, _ := begun(t)
 	const id = "parent~all~2"
 	handled(t, w, childOf(w, core.AskStart, 1))
-	if task := w.Task(id); task.ProcessState != core.Processing || task.Parent == nil ||
-		task.Parent.Attempt != 1 || task.ReplyTo != "" {
-		t.Fatalf("it is %+v", task)
-	}
+	task := w.Task(id)
+	require.Equal(t, core.Processing, task.ProcessState)
+	require.NotNil(t, task.Parent, "it is %+v", task)
+	require.Equal(t, 1, task.Parent.Attempt)
+	require.Empty(t, task.ReplyTo)
 	for range 40 {
 		w.Agents()
 		w.Handle(port.Replies)
@@ -69,23 +70,25 @@ func TestAChildAnswers(t *testing.T) {
 			break
 		}
 	}
-	if all := reported(t, w); len(all) != 1 || all[0].State != core.ChildProcessed ||
-		all[0].Parent.OrderID != "parent" || all[0].Parent.Index != 2 {
-		t.Fatalf("it reported %+v", all)
-	}
+	all := reported(t, w)
+	require.Len(t, all, 1)
+	require.Equal(t, core.ChildProcessed, all[0].State)
+	require.Equal(t, "parent", all[0].Parent.OrderID)
+	require.Equal(t, 2, all[0].Parent.Index)
 	require.Zero(t, w.Task(id).End.ResendAt, "its end is not settled")
 	handled(t, w, childOf(w, core.AskStart, 1)) // a fresh copy, as a parent sends that has received nothing
-	if all := reported(t, w); len(all) != 1 || all[0].State != core.ChildProcessed {
-		t.Errorf("asked again it reported %+v", all)
-	}
+	all = reported(t, w)
+	require.Len(t, all, 1)
+	require.Equal(t, core.ChildProcessed, all[0].State)
 	require.NoError(t, w.Store.Forget(ctx, []string{id}))
 	w.Boot()
 	for _, ask := range []core.ChildAsk{core.AskStart, core.AskUndo} {
 		handled(t, w, childOf(w, ask, 2))
-		if all := reported(t, w); len(all) != 1 || all[0].State != core.ChildExpired ||
-			all[0].Code != message.CodeExpired || all[0].Parent.Attempt != 2 {
-			t.Errorf("%s of a child that has expired reported %+v", ask, all)
-		}
+		all := reported(t, w)
+		require.Len(t, all, 1, "%+v", ask)
+		require.Equal(t, core.ChildExpired, all[0].State, "%+v", ask)
+		require.Equal(t, message.CodeExpired, all[0].Code, "%+v", ask)
+		require.Equal(t, 2, all[0].Parent.Attempt, "%+v", ask)
 	}
 }
 
@@ -288,9 +291,9 @@ func TestAParentIsClosedWhoseChildNeverCame(t *testing.T) {
 			return v
 		}
 		handled(t, w, lost[1].Value) // child 1 is there
-		if v := closing("c-1"); v.Accepted || !strings.Contains(v.Reason, "p~all~1") {
-			t.Errorf("after %v, with a child under way: %+v", first, v)
-		}
+		v := closing("c-1")
+		require.False(t, v.Accepted, "%+v", first)
+		require.Contains(t, v.Reason, "p~all~1", "%+v", first)
 		handled(t, w, toChild(core.AskChild{
 			OrderID: "p~all~1", Parent: core.Parent{
 				OrderID: "p", Step: "all", Index: 1,
@@ -308,8 +311,8 @@ func TestAParentIsClosedWhoseChildNeverCame(t *testing.T) {
 		for _, m := range append(w.Take(port.Tasks), lost...) {
 			handled(t, w, m.Value)
 		}
-		if c := w.Task("p~all~0"); c == nil || c.ProcessState != core.Compensated {
-			t.Errorf("after %v a late request made %+v of the child", first, c)
-		}
+		c := w.Task("p~all~0")
+		require.NotNil(t, c, "%+v", first)
+		require.Equal(t, core.Compensated, c.ProcessState, "%+v", first)
 	}
 }

@@ -72,10 +72,11 @@ func TestWhatCameWithoutAQueueIsCarriedOn(t *testing.T) {
 		}
 		r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*actorstest.Order("o-1")})[0]
 		asked := requests(t, w)
-		if carried := down <= 5; carried != (r.Err == nil) || carried != (asked["o-1 a/1 do"] != nil) ||
-			pauses != min(down, 6) || w.Task("o-1") == nil {
-			t.Errorf("%d times down: %+v, %d pauses, asked %v", down, r, pauses, asked)
-		}
+		carried := down <= 5
+		require.Equal(t, r.Err == nil, carried, "%+v", down)
+		require.Equal(t, asked["o-1 a/1 do"] != nil, carried, "%+v", down)
+		require.Equal(t, min(down, 6), pauses, "%+v", down)
+		require.NotNil(t, w.Task("o-1"), "%+v", down)
 		require.NotEmpty(t, asked, "the step beside it was not asked for")
 		require.NotNil(t, asked["o-1 b/1 do"], "the step beside it was not asked for")
 	}

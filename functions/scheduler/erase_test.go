@@ -2,7 +2,6 @@ package scheduler_test
 
 import (
 	"errors"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -30,19 +29,19 @@ func undone(t *testing.T, w *actorstest.World, o *message.SubmitOrder) {
 	t.Helper()
 	w.Send(port.Intake, o)
 	w.Handle(port.Intake)
-	if v, err := w.Scheduler.Command(ctx, message.Control{
+	v, err := w.Scheduler.Command(ctx, message.Control{
 		OrderID: o.OrderID,
 		Event:   core.Command{Name: core.Cancel, ID: "cancel"},
-	}); err != nil || !v.Accepted {
-		t.Fatal(v, err)
-	}
+	})
+	require.NoError(t, err)
+	require.True(t, v.Accepted)
 	for range 40 {
 		w.Agents()
 		w.Handle(port.Replies)
 	}
-	if task := w.Task(o.OrderID); !task.Terminal() || !task.AtRest() {
-		t.Fatalf("it is %s", task.ProcessState)
-	}
+	task := w.Task(o.OrderID)
+	require.True(t, task.Terminal(), "it is %s", task.ProcessState)
+	require.True(t, task.AtRest(), "it is %s", task.ProcessState)
 }
 
 // P52: the content that an order keeps apart is removed by the message that erased the order, also if its
@@ -95,9 +94,9 @@ func TestAChildIsErasedAfterAllAboveIt(t *testing.T) {
 	for range 5 {
 		w.Handle(port.Tasks)
 	}
-	if task := w.Task(w.Task(id).Parent.OrderID); !task.Terminal() || !task.AtRest() {
-		t.Fatalf("the parent is %s", task.ProcessState)
-	}
+	task := w.Task(w.Task(id).Parent.OrderID)
+	require.True(t, task.Terminal(), "the parent is %s", task.ProcessState)
+	require.True(t, task.AtRest(), "the parent is %s", task.ProcessState)
 	v, err := w.Scheduler.Command(ctx, *erasing(id, "e-1", w.Task(id).Commands.Number))
 	require.NoError(t, err)
 	require.False(t, v.Accepted)
@@ -152,9 +151,9 @@ func TestAChildIsNotErasedBeforeItsParentRests(t *testing.T) {
 			require.Equal(t, c.unreported, p.ResendTime() != 0)
 			const id = "parent~all~2"
 			v, err := w.Scheduler.Command(ctx, *erasing(id, "e-1", w.Task(id).Commands.Number))
-			if err != nil || v.Accepted || !strings.Contains(v.Reason, "child of parent,") {
-				t.Errorf("%+v, %v", v, err)
-			}
+			require.NoError(t, err)
+			require.False(t, v.Accepted, "%+v, %v", v, err)
+			require.Contains(t, v.Reason, "child of parent,")
 		})
 	}
 }

@@ -60,10 +60,11 @@ func TestMessageStaysUntilItsFollowUpIsDone(t *testing.T) {
 			w.Fail = nil
 			require.Empty(t, w.Scheduler.Handle(ctx, port.Intake, again(deliver(large()))))
 			task := w.Task("o-1")
-			if e := task.Step("a").Error; task.ProcessState != core.Compensated || e == nil ||
-				e.Code != "input-too-large" || e.Attempt != 1 {
-				t.Errorf("%s, %+v", task.ProcessState, e)
-			}
+			e := task.Step("a").Error
+			require.Equal(t, core.Compensated, task.ProcessState)
+			require.NotNil(t, e, "%s, %+v", task.ProcessState, e)
+			require.Equal(t, "input-too-large", e.Code)
+			require.Equal(t, 1, e.Attempt)
 			require.Contains(t, task.Step("a").Error.Message, "reference")
 			if w.Listen(); w.FinalStatus("o-1") == "" || task.End.ResendAt != 0 {
 				t.Errorf("reported %q, report %s", w.FinalStatus("o-1"), task.End.ResendAt)
@@ -76,12 +77,12 @@ func TestMessageStaysUntilItsFollowUpIsDone(t *testing.T) {
 // faults.
 func TestAnswersStandAtTheirPlaces(t *testing.T) {
 	w := actorstest.New(t, actorstest.Definition()).Boot()
-	if r := w.Scheduler.Submit(ctx, []message.SubmitOrder{
+	r := w.Scheduler.Submit(ctx, []message.SubmitOrder{
 		*actorstest.Order("o-1"),
 		*actorstest.Order("o-2"),
-	}); answerOf(r[0]) != "stored" || answerOf(r[1]) != "stored" {
-		t.Fatalf("%+v", r)
-	}
+	})
+	require.Equal(t, "stored", answerOf(r[0]))
+	require.Equal(t, "stored", answerOf(r[1]))
 	w.Send(port.Replies, failure("o-2"))
 	w.Handle(port.Replies) // o-2 is being undone
 	bad := *actorstest.Order("../o")
@@ -166,9 +167,9 @@ func TestRestartReportsWhatItCannotTakeUp(t *testing.T) {
 	t.Run("an index", func(t *testing.T) {
 		w := fill()
 		first, err := w.Store.Due(ctx, port.DueBucket, 0, actorstest.Start.Add(time.Hour), nil, 100)
-		if err != nil || len(first) == 0 || len(first) == 12 {
-			t.Fatal(len(first), err)
-		}
+		require.NoError(t, err)
+		require.NotEmpty(t, first)
+		require.NotEqual(t, 12, len(first))
 		store := &actorstest.Faulty{Store: w.Store, FailDue: func(shard int) error {
 			if shard == 1 {
 				return actorstest.ErrFailing
@@ -184,9 +185,9 @@ func TestRestartReportsWhatItCannotTakeUp(t *testing.T) {
 		w := fill()
 		n, err := w.SchedulerOn(&actorstest.Faulty{Store: w.Store, Damaged: "o-3"}, 0, "sick").Restart(ctx)
 		// it is logged and counted: it must not keep the others from going on
-		if err != nil || n != 11 || w.Counts["damaged: set aside"] != 1 {
-			t.Errorf("%d tasks, %v, %v", n, err, w.Counts)
-		}
+		require.NoError(t, err)
+		require.Equal(t, 11, n)
+		require.Equal(t, 1, w.Counts["damaged: set aside"])
 		require.Len(t, w.Take("requests-agent-a"), 11)
 	})
 	t.Run("all", func(t *testing.T) {
@@ -207,9 +208,9 @@ func TestRestartReportsWhatItCannotTakeUp(t *testing.T) {
 			return nil
 		}
 		n, err := w.Scheduler.Restart(ctx)
-		if !errors.Is(err, port.ErrUnavailable) || !strings.Contains(err.Error(), `"o-7"`) || n != 11 {
-			t.Errorf("%d tasks, %v", n, err)
-		}
+		require.ErrorIs(t, err, port.ErrUnavailable)
+		require.ErrorContains(t, err, `"o-7"`)
+		require.Equal(t, 11, n)
 	})
 }
 
@@ -237,10 +238,11 @@ func TestFaultsOfReading(t *testing.T) {
 	t.Run("a new order needs no load", func(t *testing.T) {
 		w := actorstest.New(t, actorstest.Definition()).Boot()
 		store := &actorstest.Faulty{Store: w.Store}
-		if failed := w.SchedulerOn(store, 0, "new").Handle(ctx, port.Intake, deliver(actorstest.Order("o-1"),
-			actorstest.Order("o-2"))); len(failed) > 0 || store.Loads+store.Orders > 0 || store.Commits != 1 {
-			t.Errorf("returned %v, %d loads, %d commits", failed, store.Loads+store.Orders, store.Commits)
-		}
+		failed := w.SchedulerOn(store, 0, "new").Handle(ctx, port.Intake, deliver(actorstest.Order("o-1"),
+			actorstest.Order("o-2")))
+		require.Empty(t, failed)
+		require.LessOrEqual(t, store.Loads+store.Orders, 0)
+		require.Equal(t, 1, store.Commits)
 	})
 	t.Run("one document is damaged", func(t *testing.T) {
 		w, asked := begun(t)
@@ -385,11 +387,11 @@ func TestTaskThatDoesNotFitIsRefused(t *testing.T) {
 	s := w.SchedulerOn(store, 0, "other")
 	require.Empty(t, s.Handle(ctx, port.Intake, deliver(actorstest.Order("o-1"), actorstest.Order("o-1"))))
 	reported := statuses(t, w, "shop")
-	if len(reported) != 2 || reported[0].Kind != core.StatusRefused ||
-		reported[0].At != core.TimeOf(w.Clock.Now()) ||
-		reported[1].Code != message.CodeTooLarge || !strings.Contains(reported[0].Message, "reference") {
-		t.Errorf("reported %+v", reported)
-	}
+	require.Len(t, reported, 2)
+	require.Equal(t, core.StatusRefused, reported[0].Kind)
+	require.Equal(t, core.TimeOf(w.Clock.Now()), reported[0].At)
+	require.Equal(t, message.CodeTooLarge, reported[1].Code)
+	require.Contains(t, reported[0].Message, "reference")
 	require.Empty(t, requests(t, w))
 	require.Nil(t, w.Task("o-1"))
 	w, asked := begun(t)
@@ -407,14 +409,15 @@ func TestCommandThatCannotBeStored(t *testing.T) {
 	cancel := message.Control{OrderID: "o-1", Event: core.Command{Name: core.Cancel, ID: "c-1"}}
 	full := &actorstest.Faulty{Store: w.Store, FailCommit: func(int) error { return port.ErrUnavailable }}
 	sick := w.SchedulerOn(full, 0, "sick")
-	if v, err := sick.Command(ctx, cancel); !errors.Is(err, port.ErrUnavailable) || v != (protocol.Verdict{}) ||
-		!strings.Contains(err.Error(), `cancel task "o-1"`) {
-		t.Errorf("%+v %v", v, err)
-	}
+	v, err := sick.Command(ctx, cancel)
+	require.ErrorIs(t, err, port.ErrUnavailable)
+	require.Equal(t, protocol.Verdict{}, v)
+	require.ErrorContains(t, err, `cancel task "o-1"`)
 	for range 2 {
-		if v, err := w.Scheduler.Command(ctx, cancel); err != nil || !v.Accepted || v.Command != "cancel" {
-			t.Errorf("%+v %v", v, err)
-		}
+		v, err := w.Scheduler.Command(ctx, cancel)
+		require.NoError(t, err)
+		require.True(t, v.Accepted, "%+v %v", v, err)
+		require.Equal(t, "cancel", v.Command)
 	}
 	require.Equal(t, 1, w.Task("o-1").Commands.Number)
 }
@@ -438,10 +441,10 @@ func TestRefusalsNameTheField(t *testing.T) {
 		o := actorstest.Order("o-9")
 		change(o)
 		r := w.Boot().Scheduler.Submit(ctx, []message.SubmitOrder{*o})[0]
-		if answerOf(r) != "refused" || r.Refusal.Field+" "+r.Refusal.Code != want ||
-			len(r.Refusal.Text) < 40 || strings.Contains(r.Refusal.Text, "%!") {
-			t.Errorf("%+v, want %s", r.Refusal, want)
-		}
+		require.Equal(t, "refused", answerOf(r), want)
+		require.Equal(t, want, r.Refusal.Field+" "+r.Refusal.Code)
+		require.GreaterOrEqual(t, len(r.Refusal.Text), 40, want)
+		require.NotContains(t, r.Refusal.Text, "%!", want)
 	}
 }
 
@@ -476,10 +479,11 @@ func TestReasonsOfAgents(t *testing.T) {
 		r.Error = c.given
 		r.Output = json.RawMessage(`"an output of a failure"`)
 		w.Scheduler.Handle(ctx, port.Replies, deliver(r))
-		if a := w.Task("o-1").Step("a"); a.Error == nil || a.Error.Code != c.code ||
-			a.Error.Message != c.message || a.Output != nil {
-			t.Errorf("%+v: %+v, output %s", c.given, a.Error, a.Output)
-		}
+		a := w.Task("o-1").Step("a")
+		require.NotNil(t, a.Error, "%+v", c.given)
+		require.Equal(t, c.code, a.Error.Code, "%+v", c.given)
+		require.Equal(t, c.message, a.Error.Message, "%+v", c.given)
+		require.Nil(t, a.Output, "%+v", c.given)
 	}
 }
 

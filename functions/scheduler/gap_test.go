@@ -52,11 +52,11 @@ func TestNoStatusBeforeItsAlert(t *testing.T) {
 	asked := requests(t, w)
 	failed := w.Scheduler.Handle(ctx, port.Replies, deliver(actorstest.Failed(asked["o-1 a/1 do"], "no")))
 	w.Listen()
-	if task := w.Task("o-1"); len(failed) != 1 || task.ProcessState != core.Error || task.End.ResendAt == 0 ||
-		w.FinalStatus("o-1") != "" {
-		t.Errorf("returned %v, %s, report %s, reported %q", failed, task.ProcessState, task.End.ResendAt,
-			w.FinalStatus("o-1"))
-	}
+	task := w.Task("o-1")
+	require.Len(t, failed, 1)
+	require.Equal(t, core.Error, task.ProcessState)
+	require.NotZero(t, task.End.ResendAt)
+	require.Empty(t, w.FinalStatus("o-1"))
 }
 
 // P11, P12b: an end that the bus refuses is sent to the bus again at the resend time. The reply-to gets it once.
@@ -91,9 +91,9 @@ func TestRestartTakesAllPages(t *testing.T) {
 	for i := range orders {
 		w.Scheduler.Handle(ctx, port.Intake, deliver(actorstest.Order(fmt.Sprintf("o-%d", i))))
 	}
-	if n, err := w.Boot().Scheduler.Restart(ctx); n != orders || err != nil {
-		t.Errorf("%d of %d tasks, %v", n, orders, err)
-	}
+	n, err := w.Boot().Scheduler.Restart(ctx)
+	require.Equal(t, orders, n)
+	require.NoError(t, err)
 }
 
 // contentless has lost the content of orders.
@@ -125,10 +125,10 @@ func TestAnOrderThatIsKeptApart(t *testing.T) {
 	}
 	w.Clock.Advance(core.Minute.Std()) // the backoff
 	require.Empty(t, w.Scheduler.Handle(ctx, port.Control, w.Take(port.Control)))
-	if again := requests(t, w)["o-1 b/2 do"]; again == nil || again.Key != asked["o-1 b/1 do"].Key ||
-		!strings.Contains(string(again.Input), "12.50") {
-		t.Errorf("asked again: %+v, want b with its key", again)
-	}
+	again := requests(t, w)["o-1 b/2 do"]
+	require.NotNil(t, again, "asked again: %+v, want b with its key", again)
+	require.Equal(t, asked["o-1 b/1 do"].Key, again.Key)
+	require.Contains(t, string(again.Input), "12.50")
 }
 
 // apart makes the content of an order so long that it is kept apart.

@@ -121,9 +121,9 @@ func TestOneBadMessageAffectsNoOther(t *testing.T) {
 		t.Errorf("returned: %v", failed)
 	}
 	for _, id := range []string{"o-1", "o-2"} {
-		if task := w.Task(id); task == nil || task.ProcessState != core.Processing {
-			t.Errorf("%s: %+v", id, task)
-		}
+		task := w.Task(id)
+		require.NotNil(t, task, id)
+		require.Equal(t, core.Processing, task.ProcessState, id)
 	}
 	require.Nil(t, w.Task("o-bomb"), "half of a decision was stored")
 	quarantined := map[string]*message.Quarantined{}
@@ -135,9 +135,10 @@ func TestOneBadMessageAffectsNoOther(t *testing.T) {
 		"m1": "not JSON", "m4": "panicked", "m7": "no workflow",
 		"m8": "no reply-to",
 	} {
-		if q := quarantined[id]; q == nil || !strings.Contains(q.Reason, part) || q.Queue != port.Intake {
-			t.Errorf("quarantine of %s: %+v", id, q)
-		}
+		q := quarantined[id]
+		require.NotNil(t, q, id)
+		require.Contains(t, q.Reason, part, id)
+		require.Equal(t, port.Intake, q.Queue, id)
 	}
 	require.Len(t, quarantined, 4)
 	require.NotZero(t, w.Counts["quarantined: intake"])
@@ -214,17 +215,14 @@ func TestLostCommitIsDecidedAgain(t *testing.T) {
 		require.Empty(t,
 			other.Handle(ctx, port.Control, deliver(&message.Control{OrderID: "o-1", Event: core.Settle{}})))
 		store.before = func() {
-			if failed := w.Scheduler.Handle(ctx, port.Replies,
-				deliver(actorstest.Done(asked["o-1 a/1 do"]))); len(failed) > 0 {
-				t.Error("the winner failed")
-			}
+			require.Empty(t, w.Scheduler.Handle(ctx, port.Replies, deliver(actorstest.Done(asked["o-1 a/1 do"]))))
 		}
 		before := w.Task("o-1").Version
 		require.Empty(t, other.Handle(ctx, port.Replies, deliver(actorstest.Done(asked["o-1 b/1 do"]))))
-		if task := w.Task("o-1"); task.Version != before+2 || task.Step("c").State != core.Processing ||
-			task.Step("c").Claim.By != "other" {
-			t.Errorf("version %d, c %+v", task.Version, task.Step("c"))
-		}
+		task := w.Task("o-1")
+		require.Equal(t, before+2, task.Version)
+		require.Equal(t, core.Processing, task.Step("c").State)
+		require.Equal(t, "other", task.Step("c").Claim.By)
 		require.Equal(t, "c/1 do", names(requests(t, w)))
 	}
 }
@@ -255,10 +253,11 @@ func TestOutputTooLargeForTheDocument(t *testing.T) {
 		both = again(both)
 		task := w.Task("o-1")
 		a := task.Step("a")
-		if a.State == core.Processed || a.Error == nil || a.Error.Code != "output-too-large" ||
-			task.ProcessState != core.Compensating || task.Version != 2 {
-			t.Fatalf("version %d, a: %+v", task.Version, a)
-		}
+		require.NotEqual(t, core.Processed, a.State)
+		require.NotNil(t, a.Error, "version %d, a: %+v", task.Version, a)
+		require.Equal(t, "output-too-large", a.Error.Code)
+		require.Equal(t, core.Compensating, task.ProcessState)
+		require.EqualValues(t, 2, task.Version)
 		require.NotNil(t, requests(t, w)["o-1 b/2 undo"], "b is not undone")
 	}
 }
@@ -317,11 +316,11 @@ func TestStatusTooLargeIsReportedWithoutItsOutput(t *testing.T) {
 	}
 	w.Listen()
 	task := w.Task("o-1")
-	if s := w.FinalStatus("o-1"); task.End.ResendAt != 0 ||
-		!strings.Contains(s,
-			`"output-too-large","message":"the output is too large for a message; look the order up by its ID"`) || strings.Contains(s, "xxx") {
-		t.Errorf("report %s, reported %.300s", task.End.ResendAt, s)
-	}
+	s := w.FinalStatus("o-1")
+	require.Zero(t, task.End.ResendAt)
+	require.Contains(t, s,
+		`"output-too-large","message":"the output is too large for a message; look the order up by its ID"`)
+	require.NotContains(t, s, "xxx")
 }
 
 // P9a: a Wake is sent with the delay of the wait and the slack; past 900 s the Supervisor sends it.
@@ -407,16 +406,14 @@ func TestWaitsCountWhereARequestIsTooLarge(t *testing.T) {
 			taught = true
 			r := actorstest.Later(asked["o-1 b/1 do"])
 			r.Waited = 100 * core.Second
-			if failed := w.Scheduler.Handle(ctx, port.Replies, deliver(r)); len(failed) > 0 {
-				t.Errorf("returned: %v", failed)
-			}
+			require.Empty(t, w.Scheduler.Handle(ctx, port.Replies, deliver(r)), "returned")
 		}
 		return port.ErrTooLarge
 	}
 	require.Empty(t, w.Scheduler.Handle(ctx, port.Intake, deliver(actorstest.Order("o-2"))))
-	if b := w.Task("o-2").Step("b"); b.State != core.Compensating || b.Claim.Allowance != 200*core.Second {
-		t.Errorf("b is %s, and its undo may wait for %s", b.State, b.Claim.Allowance)
-	}
+	b := w.Task("o-2").Step("b")
+	require.Equal(t, core.Compensating, b.State)
+	require.Equal(t, 200*core.Second, b.Claim.Allowance)
 }
 
 // allowed submits another order, and returns how long its requests to agent-a may wait.
@@ -520,9 +517,10 @@ func end(t *testing.T, w *actorstest.World, asked map[string]*message.Request) [
 func TestSettleOnlyWhatWasReportedHere(t *testing.T) {
 	w, asked := begun(t)
 	require.Empty(t, end(t, w, asked))
-	if task := w.Task("o-1"); task.End.ResendAt != 0 || task.Due != 0 || !task.AtRest() {
-		t.Errorf("reported, but not settled: %+v", task)
-	}
+	task := w.Task("o-1")
+	require.Zero(t, task.End.ResendAt)
+	require.Zero(t, task.Due)
+	require.True(t, task.AtRest(), "reported, but not settled: %+v", task)
 
 	w, asked = begun(t)
 	w.Fail = func(queue string, m port.Message) error { // the process dies before it sends the final status
@@ -533,9 +531,10 @@ func TestSettleOnlyWhatWasReportedHere(t *testing.T) {
 	}
 	require.Panics(t, func() { end(t, w, asked) })
 	w.Fail = nil
-	if task := w.Task("o-1"); task.ProcessState != core.Processed || task.End.ResendAt == 0 || task.Due == 0 {
-		t.Errorf("settled, but not reported: %+v", task)
-	}
+	task = w.Task("o-1")
+	require.Equal(t, core.Processed, task.ProcessState)
+	require.NotZero(t, task.End.ResendAt)
+	require.NotZero(t, task.Due)
 	// H27: a redelivered Submit is no reason to settle, Settle is.
 	w.Boot().Scheduler.Handle(ctx, port.Intake, deliver(actorstest.Order("o-1")))
 	require.NotZero(t, w.Task("o-1").End.ResendAt, "a Submit settled what it did not report")
@@ -597,9 +596,9 @@ func TestSubmit(t *testing.T) {
 	require.Len(t, requests(t, w), 4, "the requests were not sent before Submit returned")
 	require.Empty(t, w.Take(port.Quarantine))
 	w.Refuse = "shop" // the status of a refusal cannot be sent
-	if r := w.Scheduler.Submit(ctx, orders[4:5])[0]; r.Err == nil || r.Refusal != nil {
-		t.Errorf("its sender cannot be notified, but %+v", r)
-	}
+	r := w.Scheduler.Submit(ctx, orders[4:5])[0]
+	require.Error(t, r.Err)
+	require.Nil(t, r.Refusal)
 	w.Dead = true
 	if r := w.Scheduler.Submit(ctx, orders[:1]); answerOf(r[0]) != "unavailable" || r[0].Err == nil {
 		t.Errorf("no store, but %+v", r[0])
@@ -612,9 +611,9 @@ func TestCancelBeforeItsOrder(t *testing.T) {
 	cancel := message.Control{OrderID: "o-1", Event: core.Command{Name: core.Cancel, ID: "c-1"}}
 	for range 2 {
 		v, err := w.Scheduler.Command(ctx, cancel)
-		if err != nil || !v.Accepted || v.ID != "c-1" {
-			t.Fatalf("%+v %v", v, err)
-		}
+		require.NoError(t, err)
+		require.True(t, v.Accepted, "%+v %v", v, err)
+		require.Equal(t, "c-1", v.ID)
 	}
 	r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*actorstest.Order("o-1")})[0]
 	require.Equal(t, "known", answerOf(r))
@@ -645,9 +644,9 @@ func TestCommandsThatCannotBe(t *testing.T) {
 		OrderID: "o-1",
 		Event:   core.Command{Name: core.UndoCommand, ID: "c-2", Number: 7},
 	})
-	if err != nil || v.Accepted || v.Reason == "" {
-		t.Errorf("%+v %v", v, err)
-	}
+	require.NoError(t, err)
+	require.False(t, v.Accepted, "%+v %v", v, err)
+	require.NotEmpty(t, v.Reason)
 	if stored := w.Task("o-1").Commands.Verdicts; len(stored) != 1 || stored[0].ID != "c-2" { // P5
 		t.Errorf("verdicts: %+v", stored)
 	}
@@ -687,13 +686,13 @@ func TestRestartEmitsAgain(t *testing.T) {
 		require.Equal(t, string(y), string(x))
 	}
 	require.Len(t, again, 2)
-	if s := w.Take("shop"); len(s) == 0 || s[len(s)-1].Value.(*message.Status).Kind != core.StatusCompleted {
-		t.Errorf("the unreported end: %d statuses", len(s))
-	}
+	s := w.Take("shop")
+	require.NotEmpty(t, s)
+	require.Equal(t, core.StatusCompleted, s[len(s)-1].Value.(*message.Status).Kind)
 	w.Clock.Advance(2 * time.Second)
-	if c := w.Take(port.Control); len(c) != 1 || c[0].Value.(*message.Control).OrderID != "o-2" {
-		t.Errorf("the wait was not taken up: %+v", c)
-	}
+	c := w.Take(port.Control)
+	require.Len(t, c, 1)
+	require.Equal(t, "o-2", c[0].Value.(*message.Control).OrderID)
 }
 
 // numbers takes the statuses of the reply-to, and returns their numbers.

@@ -50,9 +50,9 @@ func TestCommandsOfApplications(t *testing.T) {
 		require.Equal(t, core.Processed, w.Task("o-1").Step("b").State, queue)
 		w.Scheduler.Handle(ctx, queue, deliver(actorstest.Order("o-2"),
 			&message.Control{OrderID: "o-2", Event: core.Command{Name: core.Cancel, ID: "c-9"}}))
-		if v := w.Task("o-2").Verdict("c-9"); v == nil || !v.Accepted {
-			t.Errorf("a cancel to %s has the verdict %+v", queue, v)
-		}
+		v := w.Task("o-2").Verdict("c-9")
+		require.NotNil(t, v, queue)
+		require.True(t, v.Accepted, queue)
 	}
 }
 
@@ -62,7 +62,7 @@ func TestASubmissionIsNoCommand(t *testing.T) {
 	body := `{"schema":1,"orderId":"o-7","workflow":"w","replyTo":"shop","order":1,"kind":"cancel","task":"o-1","id":"c"}`
 	require.Empty(t,
 		w.Scheduler.Handle(ctx, port.Intake, []port.Delivery{{Message: port.Message{Body: []byte(body)}, Receipt: "r"}}))
-	if w.Task("o-1").Verdict("c") != nil || len(w.Take(port.Quarantine)) != 0 || len(w.Take("shop")) == 0 {
-		t.Error("it was taken for a command, or its application was not notified")
-	}
+	require.Nil(t, w.Task("o-1").Verdict("c"))
+	require.Empty(t, w.Take(port.Quarantine))
+	require.NotEmpty(t, w.Take("shop"))
 }

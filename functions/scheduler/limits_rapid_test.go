@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"github.com/stepkeeper/stepkeeper/internal/actorstest"
@@ -78,9 +79,7 @@ func family(rt *rapid.T, long, alone bool) (defs []*core.Definition) {
 			def.Steps[1].After = []string{each.Name}
 		}
 		data, err := json.Marshal(def)
-		if err != nil {
-			rt.Fatal(err)
-		}
+		require.NoError(rt, err)
 		def.Hash = core.DefinitionHash(data)
 		defs = append(defs, def)
 	}
@@ -100,9 +99,7 @@ func TestEveryMessageCanBeRead(t *testing.T) {
 			if err == nil {
 				err = w.Defs.PutDefinition(ctx, def.Hash, data)
 			}
-			if err != nil {
-				rt.Fatal(err)
-			}
+			require.NoError(rt, err)
 		}
 		w.Fail = func(queue string, m port.Message) error {
 			if err := read(queue, m); err != nil && queue != port.Quarantine {
@@ -170,9 +167,7 @@ func TestEveryScheduledOrderCanBeRead(t *testing.T) {
 		name := rapid.StringMatching(`[a-z][a-z0-9-]{0,63}`).Draw(rt, "workflow")
 		at := core.Time(rapid.Int64Range(1, 253402300799999).Draw(rt, "at"))
 		order, err := schedule.Order(&core.Schedule{}, at)
-		if err != nil {
-			rt.Fatal(err)
-		}
+		require.NoError(rt, err)
 		o := &message.SubmitOrder{
 			Schema: message.Schema, OrderID: schedule.OrderID(name, at), Workflow: name,
 			Order: order,

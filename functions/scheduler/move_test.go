@@ -25,9 +25,9 @@ func TestMoveInABatch(t *testing.T) {
 	w.Scheduler.Handle(ctx, port.Replies,
 		deliver(actorstest.Done(asked["o-1 a/1 do"]), actorstest.Done(asked["o-1 b/1 do"])))
 	w.Scheduler.Handle(ctx, port.Replies, deliver(actorstest.Failed(requests(t, w)["o-1 c/1 do"], "refused")))
-	if task := w.Task("o-1"); task.ProcessState != core.Error || task.End.ResendAt != 0 {
-		t.Fatalf("it is %s", task.ProcessState)
-	}
+	task := w.Task("o-1")
+	require.Equal(t, core.Error, task.ProcessState)
+	require.Zero(t, task.End.ResendAt)
 	// in doubt (P51)
 	given := &message.Control{
 		OrderID: "o-1",

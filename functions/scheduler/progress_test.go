@@ -32,30 +32,28 @@ func TestProgressGivesTime(t *testing.T) {
 			Operation: core.Do, Outcome: message.Progress, Percent: 40, Note: "frames",
 		}
 		change(r)
-		if failed := w.Scheduler.Handle(ctx, port.Replies, deliver(r)); len(failed) > 0 {
-			t.Errorf("returned: %v", failed)
-		}
+		require.Empty(t, w.Scheduler.Handle(ctx, port.Replies, deliver(r)), "returned")
 		return *w.Task("o-1").Step("a")
 	}
 	w.Clock.Advance(25 * time.Second)
 	require.Equal(t, asked.CompleteBy, report(func(r *message.Reply) { r.Agent = "agent-b" }).CompleteBy)
 	require.Equal(t, 1, w.Counts["refused: "+message.CodeOtherAgent])
-	if s := report(func(*message.Reply) {}); s.CompleteBy != asked.ClaimedAt.Add(35*core.Second) ||
-		s.Claim.Progress.Percent != 40 || s.Claim.Progress.Note != "frames" {
-		t.Errorf("complete by %s, %+v", s.CompleteBy, s.Claim.Progress)
-	}
+	s := report(func(*message.Reply) {})
+	require.Equal(t, asked.ClaimedAt.Add(35*core.Second), s.CompleteBy)
+	require.Equal(t, 40, s.Claim.Progress.Percent)
+	require.Equal(t, "frames", s.Claim.Progress.Note)
 	w.Clock.Advance(5 * time.Second)
-	if s := report(func(r *message.Reply) {
+	s = report(func(r *message.Reply) {
 		r.Until = asked.StopBy.Add(core.Hour)
-	}); s.CompleteBy != asked.StopBy || s.Claim.StopBy != asked.StopBy {
-		t.Errorf("complete by %s, stopBy %s", s.CompleteBy, s.Claim.StopBy)
-	}
-	if s := report(func(r *message.Reply) {
+	})
+	require.Equal(t, asked.StopBy, s.CompleteBy)
+	require.Equal(t, asked.StopBy, s.Claim.StopBy)
+	s = report(func(r *message.Reply) {
 		r.Outcome = core.OutcomeDone
 		r.Schema = message.Schema
 		r.Percent = 0
 		r.Note = ""
-	}); s.State != core.Processed || s.Claim.Progress != nil {
-		t.Errorf("done: %s, %+v", s.State, s.Claim.Progress)
-	}
+	})
+	require.Equal(t, core.Processed, s.State)
+	require.Nil(t, s.Claim.Progress)
 }

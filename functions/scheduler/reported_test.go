@@ -124,9 +124,9 @@ func TestRefusalThatCannotBeSentComesBack(t *testing.T) {
 				q := d.Value.(*message.Quarantined)
 				got = append(got, "quarantined "+q.ID)
 			}
-			if len(got) != 2 || got[0] != c.want || got[1] != c.want {
-				t.Errorf("reported %q, want %q twice", got, c.want)
-			}
+			require.Len(t, got, 2)
+			require.Equal(t, c.want, got[0])
+			require.Equal(t, c.want, got[1])
 		})
 	}
 }
@@ -201,12 +201,12 @@ func TestOutageIsNoUnknownReplyTo(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w, _ := begun(t)
-			if v, err := w.Scheduler.Command(ctx, message.Control{
+			v, err := w.Scheduler.Command(ctx, message.Control{
 				OrderID: "o-0",
 				Event:   core.Command{Name: core.Cancel, ID: "c-0"},
-			}); err != nil || !v.Accepted {
-				t.Fatalf("%+v %v", v, err)
-			}
+			})
+			require.NoError(t, err)
+			require.True(t, v.Accepted, "%+v %v", v, err)
 			w.Take("shop")
 			w.Outage = true
 			require.Len(t, w.Scheduler.Handle(ctx, c.queue, []port.Delivery{body(c.body)}), 1, "its message was deleted")
@@ -217,9 +217,9 @@ func TestOutageIsNoUnknownReplyTo(t *testing.T) {
 			require.Nil(t, records[0])
 			w.Outage = false
 			require.Empty(t, w.Scheduler.Handle(ctx, c.queue, []port.Delivery{body(c.body)}))
-			if all := statuses(t, w, "shop"); len(all) == 0 || string(all[0].Kind) != c.want {
-				t.Errorf("reported %+v, want %s", all, c.want)
-			}
+			all := statuses(t, w, "shop")
+			require.NotEmpty(t, all)
+			require.Equal(t, c.want, string(all[0].Kind))
 			require.Empty(t, w.Take(port.Quarantine))
 		})
 	}
@@ -270,10 +270,10 @@ func TestOrderThatIsTooLargeIsAnswered(t *testing.T) {
 			require.Len(t, kept, 1)
 			sum := sha256.Sum256([]byte(c.body))
 			q := kept[0].Value.(*message.Quarantined)
-			if q.SHA256 != hex.EncodeToString(sum[:]) || string(q.Body) != c.body[:40_000] || q.ID != "m0" ||
-				q.At != core.TimeOf(w.Clock.Now()) {
-				t.Errorf("%s with %d bytes, ID %s at %s", q.SHA256, len(q.Body), q.ID, q.At)
-			}
+			require.Equal(t, hex.EncodeToString(sum[:]), q.SHA256)
+			require.Equal(t, c.body[:40_000], string(q.Body))
+			require.Equal(t, "m0", q.ID)
+			require.Equal(t, core.TimeOf(w.Clock.Now()), q.At)
 			require.Nil(t, w.Task("o-2"))
 		})
 	}
@@ -327,9 +327,9 @@ func TestRefusedCommandIsReported(t *testing.T) {
 	}
 	w, _ := begun(t)
 	w.Take("shop")
-	if v, err := w.Scheduler.Command(ctx, stale); err != nil || v.Accepted {
-		t.Fatalf("%+v %v", v, err)
-	}
+	v, err := w.Scheduler.Command(ctx, stale)
+	require.NoError(t, err)
+	require.False(t, v.Accepted, "%+v %v", v, err)
 	require.Empty(t, statuses(t, w, "shop"))
 }
 
@@ -360,13 +360,13 @@ func TestDeadlineThatHasPassed(t *testing.T) {
 			require.Equal(t, "deadline-passed", r.Refusal.Code)
 			require.Equal(t, "deadline", r.Refusal.Field)
 			require.Contains(t, r.Refusal.Text, core.TimeOf(w.Clock.Now()).String())
-			if len(asked) > 0 || w.Task("o-1") != nil || w.Task("o-2") != nil {
-				t.Errorf("it was begun: %v", asked)
-			}
-			if last := reported[len(reported)-1]; last.OrderID != "o-2" || last.Kind != core.StatusRefused ||
-				last.Code != "deadline-passed" {
-				t.Errorf("reported %+v", reported)
-			}
+			require.Empty(t, asked)
+			require.Nil(t, w.Task("o-1"))
+			require.Nil(t, w.Task("o-2"))
+			last := reported[len(reported)-1]
+			require.Equal(t, "o-2", last.OrderID)
+			require.Equal(t, core.StatusRefused, last.Kind)
+			require.Equal(t, "deadline-passed", last.Code)
 		})
 	}
 }
@@ -398,7 +398,7 @@ func TestAcceptedOrderStaysAccepted(t *testing.T) {
 					ds := deliver(o)
 					ds[0].Received = received
 					require.Empty(t, w.Scheduler.Handle(ctx, port.Intake, ds))
-					require.Equal(t, len(first)*(received-1), len(requests(t, w)), "%v", received)
+					require.Len(t, requests(t, w), len(first)*(received-1), "%v", received)
 					w.Boot()
 				}
 				for _, s := range statuses(t, w, "shop") {

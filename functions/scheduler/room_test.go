@@ -102,9 +102,9 @@ func settle(t *testing.T, w *actorstest.World, ids []string) {
 		}
 	}
 	for _, id := range ids {
-		if task := w.Task(id); task == nil || !task.AtRest() {
-			t.Fatalf("%s never ends: %s %s", id, task.ProcessState, task.Reason.Text)
-		}
+		task := w.Task(id)
+		require.NotNil(t, task, id)
+		require.True(t, task.AtRest(), id)
 	}
 }
 

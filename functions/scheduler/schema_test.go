@@ -40,21 +40,22 @@ func TestOrdersThatDoNotMatchTheSchema(t *testing.T) {
 		*of("o-1", `{"total":"secret"}`),
 		*of("o-2", `{"total":1}`),
 	})
-	if r[0].Refusal == nil || r[0].Refusal.Code != message.CodeInvalid || r[0].Refusal.Field != "order" ||
-		r[0].Refusal.Text != text {
-		t.Errorf("refused with %+v", r[0])
-	}
-	if r[1].Refusal != nil || r[1].Err != nil || w.Task("o-2") == nil {
-		t.Errorf("the order beside it: %+v", r[1])
-	}
+	require.NotNil(t, r[0].Refusal, "refused with %+v", r[0])
+	require.Equal(t, message.CodeInvalid, r[0].Refusal.Code)
+	require.Equal(t, "order", r[0].Refusal.Field)
+	require.Equal(t, text, r[0].Refusal.Text)
+	require.Nil(t, r[1].Refusal)
+	require.NoError(t, r[1].Err)
+	require.NotNil(t, w.Task("o-2"), "the order beside it: %+v", r[1])
 	w.Take("shop")
 	quiet := of("o-4", `{"total":"secret"}`)
 	quiet.ReplyTo = ""
 	require.Empty(t, w.Scheduler.Handle(ctx, port.Intake, deliver(of("o-3", `{"total":"secret"}`), quiet)))
-	if all := statuses(t, w, "shop"); len(all) != 1 || all[0].Kind != core.StatusRefused ||
-		all[0].OrderID != "o-3" || all[0].Message != text {
-		t.Errorf("the application gets %+v", all)
-	}
+	all := statuses(t, w, "shop")
+	require.Len(t, all, 1)
+	require.Equal(t, core.StatusRefused, all[0].Kind)
+	require.Equal(t, "o-3", all[0].OrderID)
+	require.Equal(t, text, all[0].Message)
 	kept := w.Take(port.Quarantine)
 	require.Len(t, kept, 1)
 	require.Equal(t, text, kept[0].Value.(*message.Quarantined).Reason)

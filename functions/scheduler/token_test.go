@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"strings"
 	"testing"
 	"time"
 
@@ -92,9 +91,9 @@ func TestATokenAnswersItsStep(t *testing.T) {
 	for text, want := range map[string]string{sent.Ann[1:]: token.CodeMalformed, "ffffffff" +
 		sent.Ann[8:]: token.CodeUnknown, sent.Ann[:9] + "MC9iL2JvYg" + sent.Ann[19:]: token.CodeForeign} {
 		_, err := w.Scheduler.Command(ctx, *byToken("x-"+want, text, "yes"))
-		if r, ok := err.(*core.Refusal); !ok || r.Code != want {
-			t.Errorf("%s: %v", want, err)
-		}
+		r, ok := err.(*core.Refusal)
+		require.True(t, ok, want)
+		require.Equal(t, want, r.Code)
 	}
 	// fields beside a token do not count
 	forged := changed(byToken("x-as-bob", sent.Ann, "yes"), func(a *core.Answered) {
@@ -106,10 +105,10 @@ func TestATokenAnswersItsStep(t *testing.T) {
 		"names no person": byToken("x-either", sent.Either, "yes"),
 		"for round 2":     forged, "must be one of": byToken("x-value", sent.Ann, "perhaps"),
 	} {
-		if v, err := w.Scheduler.Command(ctx, *c); err != nil || v.Accepted ||
-			!strings.Contains(v.Reason, reason) {
-			t.Errorf("%s: %+v, %v", reason, v, err)
-		}
+		v, err := w.Scheduler.Command(ctx, *c)
+		require.NoError(t, err, reason)
+		require.False(t, v.Accepted, reason)
+		require.Contains(t, v.Reason, reason)
 	}
 	// P8
 	_, err = w.Scheduler.Command(ctx, *byToken("x-run", otherRun, "yes"))
@@ -122,10 +121,10 @@ func TestATokenAnswersItsStep(t *testing.T) {
 	})
 	w.Scheduler.Handle(ctx, port.Control, deliver(right))
 	var decided protocol.Decided
-	if s := w.Task("o-1").Step("b"); s.State != core.Processed || json.Unmarshal(s.Output, &decided) != nil ||
-		decided.By != "ann" {
-		t.Errorf("the approval is %s, decided by %q", s.State, decided.By)
-	}
+	s := w.Task("o-1").Step("b")
+	require.Equal(t, core.Processed, s.State)
+	require.NoError(t, json.Unmarshal(s.Output, &decided))
+	require.Equal(t, "ann", decided.By)
 }
 
 // P39: a token without a person answers only where no one asks who answers.
@@ -199,7 +198,7 @@ func TestWithoutKeys(t *testing.T) {
 	w.Boot()
 	_, err := w.Scheduler.Command(ctx, *answer("x-1", "yes"))
 	require.Error(t, err)
-	require.False(t, errors.As(err, new(*core.Refusal)))
+	require.NotErrorAs(t, err, new(*core.Refusal))
 }
 
 // P39: a Scheduler that read the keys before the key was replaced reads them again for an order or a token of
@@ -235,7 +234,7 @@ func TestAReplacedKeyIsRead(t *testing.T) {
 	_, err = w.Scheduler.Command(ctx, *byToken("x-1", text, "yes"))
 	require.ErrorIs(t, err, actorstest.ErrFailing)
 	unread = nil
-	if v, err := w.Scheduler.Command(ctx, *byToken("x-1", text, "yes")); err != nil || !v.Accepted {
-		t.Errorf("%+v, %v", v, err)
-	}
+	v, err := w.Scheduler.Command(ctx, *byToken("x-1", text, "yes"))
+	require.NoError(t, err)
+	require.True(t, v.Accepted, "%+v, %v", v, err)
 }

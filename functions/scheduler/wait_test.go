@@ -25,9 +25,9 @@ func TestAWakeNamesItsRun(t *testing.T) {
 		ID:     "r-1",
 		Number: w.Task("o-1").Commands.Number,
 	}}
-	if v, err := w.Scheduler.Command(ctx, again); err != nil || !v.Accepted {
-		t.Fatal(v, err)
-	}
+	v, err := w.Scheduler.Command(ctx, again)
+	require.NoError(t, err)
+	require.True(t, v.Accepted)
 	w.Take(port.Control)
 	for _, r := range requests(t, w) {
 		require.Empty(t, w.Scheduler.Handle(ctx, port.Replies, deliver(actorstest.Later(r))))
@@ -36,9 +36,9 @@ func TestAWakeNamesItsRun(t *testing.T) {
 	wakes := w.Take(port.Control)
 	for _, d := range wakes {
 		c := d.Value.(*message.Control)
-		if wake, ok := c.Event.(core.Wake); !ok || wake.Run != 1 {
-			t.Errorf("%+v", c)
-		}
+		wake, ok := c.Event.(core.Wake)
+		require.True(t, ok, "%+v", c)
+		require.Equal(t, 1, wake.Run)
 	}
 	require.NotEmpty(t, wakes, "no wake was sent")
 }

@@ -3,7 +3,6 @@ package supervisor_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -100,9 +99,10 @@ func TestQueuesThatCannotBeAsked(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w, q := late(t, 4, c.change)
 			r := sweep(t, w)
-			if r.HandedBack != c.handedBack || r.Failed != c.failed || r.Uncounted != c.uncounted || r.Overdue != 4 {
-				t.Errorf("%s", r)
-			}
+			require.Equal(t, c.handedBack, r.HandedBack)
+			require.Equal(t, c.failed, r.Failed)
+			require.Equal(t, c.uncounted, r.Uncounted)
+			require.Equal(t, 4, r.Overdue)
 			for name, n := range q.depths {
 				if n > 1 && c.failed == 0 {
 					t.Errorf("%s was asked %d times in one sweep", name, n)
@@ -114,9 +114,9 @@ func TestQueuesThatCannotBeAsked(t *testing.T) {
 			}
 			*q = (watched{Queues: q.Queues, depths: map[string]int{}})
 			if c.failed > 0 {
-				if r := sweep(t, w); r.HandedBack != 8 || r.Failed > 0 {
-					t.Errorf("the next sweep: %s", r)
-				}
+				r := sweep(t, w)
+				require.Equal(t, 8, r.HandedBack)
+				require.LessOrEqual(t, r.Failed, 0)
 			}
 		})
 	}
@@ -125,14 +125,14 @@ func TestQueuesThatCannotBeAsked(t *testing.T) {
 		sweep(t, w)
 		w.Clock.Advance(time.Hour)
 		q.silent = port.Control
-		if r := sweep(t, w); r.Failed != 1 || r.Asked > 0 {
-			t.Errorf("%s", r)
-		}
+		r := sweep(t, w)
+		require.Equal(t, 1, r.Failed)
+		require.LessOrEqual(t, r.Asked, 0)
 		q.silent = ""
 		q.missing = port.Control // and nothing can be sent to it
-		if r := sweep(t, w); r.Asked != 2 || r.Failed != 1 {
-			t.Errorf("%s", r)
-		}
+		r = sweep(t, w)
+		require.Equal(t, 2, r.Asked)
+		require.Equal(t, 1, r.Failed)
 	})
 }
 
@@ -148,14 +148,14 @@ func TestOldestOverdue(t *testing.T) {
 			w.Handle(port.Intake)
 		}
 		w.Clock.Advance(40 * time.Second)
-		if r := sweep(t, w); r.Overdue != 6 || r.OldestOverdue != 17*time.Second {
-			t.Errorf("%d: %s", first, r)
-		}
+		r := sweep(t, w)
+		require.Equal(t, 6, r.Overdue, "%+v", first)
+		require.Equal(t, 17*time.Second, r.OldestOverdue, "%+v", first)
 	}
 	w := begun(t, actorstest.Definition(), 3, nil)
-	if r := sweep(t, w); r.OldestOverdue != 0 || r.Overdue > 0 {
-		t.Errorf("nothing is overdue: %s", r)
-	}
+	r := sweep(t, w)
+	require.Zero(t, r.OldestOverdue)
+	require.LessOrEqual(t, r.Overdue, 0)
 }
 
 // A lease holds for one tick at most, because another process may handle the next tick.
@@ -177,13 +177,15 @@ func TestLeaseEndsBeforeTheNextTick(t *testing.T) {
 		sweep(t, w)
 		other := w.SupervisorOn(w.Store, "other")
 		w.Clock.Advance(c.held - time.Millisecond)
-		if r, err := other.Sweep(ctx); err != nil || r.Skipped != w.Store.Shards() || r.Shards > 0 {
-			t.Errorf("%+v: the shards of another were swept: %s, %v", c, r, err)
-		}
+		r, err := other.Sweep(ctx)
+		require.NoError(t, err, "%+v", c)
+		require.Equal(t, w.Store.Shards(), r.Skipped, "%+v", c)
+		require.LessOrEqual(t, r.Shards, 0, "%+v", c)
 		w.Clock.Advance(time.Millisecond)
-		if r, err := other.Sweep(ctx); err != nil || r.Shards != w.Store.Shards() || r.Skipped > 0 {
-			t.Errorf("%+v: the lease outlives its tick: %s, %v", c, r, err)
-		}
+		r, err = other.Sweep(ctx)
+		require.NoError(t, err, "%+v", c)
+		require.Equal(t, w.Store.Shards(), r.Shards, "%+v", c)
+		require.LessOrEqual(t, r.Skipped, 0, "%+v", c)
 	}
 }
 
@@ -203,26 +205,26 @@ func TestFaultsOfOneShardAndOneTask(t *testing.T) {
 	t.Run("a lease", func(t *testing.T) {
 		w, _ := late(t, 12, nil)
 		r, err := w.SupervisorWith(w.Store, failing{"sweep/2"}, "other").Sweep(ctx)
-		if !errors.Is(err, port.ErrUnavailable) || !strings.Contains(err.Error(), "shard 2") ||
-			r.Shards != w.Store.Shards()-1 || r.HandedBack == 0 {
-			t.Errorf("%s, %v", r, err)
-		}
+		require.ErrorIs(t, err, port.ErrUnavailable)
+		require.ErrorContains(t, err, "shard 2")
+		require.Equal(t, w.Store.Shards()-1, r.Shards)
+		require.NotZero(t, r.HandedBack)
 	})
 	t.Run("a load", func(t *testing.T) {
 		w, _ := late(t, 12, nil)
 		r, err := w.SupervisorOn(&actorstest.Faulty{Store: w.Store, FailLoad: actorstest.OnCall(1, actorstest.ErrFailing)},
 			"other").Sweep(ctx)
-		if !errors.Is(err, port.ErrUnavailable) || r.HandedBack == 0 || r.HandedBack == 24 {
-			t.Errorf("%s, %v", r, err)
-		}
+		require.ErrorIs(t, err, port.ErrUnavailable)
+		require.NotZero(t, r.HandedBack)
+		require.NotEqual(t, 24, r.HandedBack)
 	})
 	t.Run("one of several loads", func(t *testing.T) {
 		w, _ := late(t, 12, nil)
 		w.Sweeping = func(c *supervisor.Config) { c.PageSize = 1 }
 		r, err := w.SupervisorOn(&actorstest.Faulty{Store: w.Store, Unread: "o-5"}, "other").Sweep(ctx)
-		if !errors.Is(err, port.ErrUnavailable) || r.Failed != 1 || r.HandedBack != 22 {
-			t.Errorf("%s, %v", r, err)
-		}
+		require.ErrorIs(t, err, port.ErrUnavailable)
+		require.Equal(t, 1, r.Failed)
+		require.Equal(t, 22, r.HandedBack)
 	})
 	t.Run("the reminders of incidents", func(t *testing.T) {
 		w, _ := late(t, 1, nil)
@@ -234,10 +236,10 @@ func TestFaultsOfOneShardAndOneTask(t *testing.T) {
 					actorstest.ErrFailing
 			}
 		}
-		if r, err := w.SupervisorOn(w.Store, "other").Sweep(ctx); err != nil || r.HandedBack != 2 ||
-			!strings.Contains(log.String(), actorstest.ErrFailing.Error()) {
-			t.Errorf("%s, %v", r, err)
-		}
+		r, err := w.SupervisorOn(w.Store, "other").Sweep(ctx)
+		require.NoError(t, err)
+		require.Equal(t, 2, r.HandedBack)
+		require.Contains(t, log.String(), actorstest.ErrFailing.Error())
 	})
 	t.Run("a document", func(t *testing.T) {
 		w, _ := late(t, 12, nil)
@@ -245,24 +247,25 @@ func TestFaultsOfOneShardAndOneTask(t *testing.T) {
 		w.Sweeping = func(c *supervisor.Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) }
 		s := w.SupervisorOn(&actorstest.Faulty{Store: w.Store, Damaged: "o-5"}, "other")
 		r, err := s.Sweep(ctx)
-		if err != nil || r.Damaged != 1 || r.HandedBack != 22 || r.Scanned != 12 {
-			t.Errorf("%s, %v", r, err)
-		}
+		require.NoError(t, err)
+		require.Equal(t, 1, r.Damaged)
+		require.Equal(t, 22, r.HandedBack)
+		require.Equal(t, 12, r.Scanned)
 		require.Len(t, w.Alerts, 1)
 		require.Equal(t, core.CodeDamaged, w.Alerts[0].Code)
 		w.Clock.Advance(time.Minute)
-		if r, err := s.Sweep(ctx); err != nil || r.Damaged != 0 {
-			t.Errorf("the next sweep looks at it again: %s, %v", r, err)
-		}
+		r, err = s.Sweep(ctx)
+		require.NoError(t, err)
+		require.Zero(t, r.Damaged)
 		w.Clock.Advance(engine.LookAgain)
-		if r, err := s.Sweep(ctx); err != nil || r.Damaged != 1 {
-			t.Errorf("a later sweep: %s, %v", r, err)
-		}
+		r, err = s.Sweep(ctx)
+		require.NoError(t, err)
+		require.Equal(t, 1, r.Damaged)
 		// The document can be read again: the order goes on.
 		w.Clock.Advance(2 * engine.LookAgain)
-		if r := sweep(t, w); r.Damaged != 0 || r.HandedBack != 2 {
-			t.Errorf("restored: %s", r)
-		}
+		r = sweep(t, w)
+		require.Zero(t, r.Damaged)
+		require.Equal(t, 2, r.HandedBack)
 		require.Equal(t, 2, strings.Count(log.String(), "the stored order is damaged"))
 	})
 	t.Run("a commit", func(t *testing.T) {
@@ -273,9 +276,10 @@ func TestFaultsOfOneShardAndOneTask(t *testing.T) {
 			w, _ := late(t, 1, nil)
 			r, err := w.SupervisorOn(&actorstest.Faulty{Store: w.Store, FailCommit: actorstest.OnCall(1, c.err)},
 				"other").Sweep(ctx)
-			if err != nil || r.Lost != c.lost || r.Failed != c.failed || r.HandedBack > 0 {
-				t.Errorf("%v: %s, %v", c.err, r, err)
-			}
+			require.NoError(t, err)
+			require.Equal(t, c.lost, r.Lost, "%+v", c.err)
+			require.Equal(t, c.failed, r.Failed, "%+v", c.err)
+			require.LessOrEqual(t, r.HandedBack, 0, "%+v", c.err)
 			w.Clock.Advance(3 * time.Second)
 			require.Empty(t, controls(w), "%v", c.err)
 		}
@@ -296,10 +300,10 @@ func TestFaultsOfOneShardAndOneTask(t *testing.T) {
 		w, _ := late(t, 2, nil)
 		w.Defs = memory.NewDefinitions()
 		w.Def = &core.Definition{Name: w.Def.Name, Hash: "another is deployed"}
-		if r, err := w.SupervisorOn(w.Store, "other").Sweep(ctx); err != nil || r.Damaged != 2 ||
-			r.HandedBack > 0 {
-			t.Errorf("%s, %v", r, err)
-		}
+		r, err := w.SupervisorOn(w.Store, "other").Sweep(ctx)
+		require.NoError(t, err)
+		require.Equal(t, 2, r.Damaged)
+		require.LessOrEqual(t, r.HandedBack, 0)
 	})
 	t.Run("a send", func(t *testing.T) {
 		w, _ := late(t, 3, nil)
@@ -309,17 +313,17 @@ func TestFaultsOfOneShardAndOneTask(t *testing.T) {
 			}
 			return nil
 		}
-		if r := sweep(t, w); r.Failed != 1 || r.HandedBack != 6 {
-			t.Errorf("%s", r)
-		}
+		r := sweep(t, w)
+		require.Equal(t, 1, r.Failed)
+		require.Equal(t, 6, r.HandedBack)
 		w.Clock.Advance(3 * time.Second)
 		require.Len(t, controls(w), 4)
 		w.Fail = nil
 		w.Clock.Advance(6 * time.Second)
 		// the due time that the commit left brings it back
-		if r := sweep(t, w); r.Asked != 6 || r.Failed > 0 {
-			t.Errorf("%s", r)
-		}
+		r = sweep(t, w)
+		require.Equal(t, 6, r.Asked)
+		require.LessOrEqual(t, r.Failed, 0)
 	})
 }
 
@@ -346,20 +350,21 @@ func TestReportCountsWhatWasDone(t *testing.T) {
 		return w, sweep(t, w)
 	}
 	w, r := give(func(d *core.Definition) { d.Steps[0].Retry.MaxFailures = 1 })
-	if r.GivenUp != 1 || r.HandedBack > 0 || r.Errors > 0 || w.Task("o-1").ProcessState != core.Compensating {
-		t.Errorf("given up: %s", r)
-	}
+	require.Equal(t, 1, r.GivenUp)
+	require.LessOrEqual(t, r.HandedBack, 0)
+	require.LessOrEqual(t, r.Errors, 0)
+	require.Equal(t, core.Compensating, w.Task("o-1").ProcessState)
 	_, r = give(func(d *core.Definition) { d.Steps[1].Retry.MaxFailures = 1 })
-	if r.GivenUp != 1 || r.HandedBack != 1 || r.Errors > 0 {
-		t.Errorf("one is handed back, then the other is given up: %s", r)
-	}
+	require.Equal(t, 1, r.GivenUp)
+	require.Equal(t, 1, r.HandedBack)
+	require.LessOrEqual(t, r.Errors, 0)
 	_, r = give(func(d *core.Definition) {
 		d.Steps[0].Retry.MaxFailures = 1
 		d.Steps[0].OnFailure = core.OnFailureStop
 	})
-	if r.Errors != 1 || r.GivenUp > 0 || r.HandedBack > 0 {
-		t.Errorf("stopped: %s", r)
-	}
+	require.Equal(t, 1, r.Errors)
+	require.LessOrEqual(t, r.GivenUp, 0)
+	require.LessOrEqual(t, r.HandedBack, 0)
 	w, _ = give(func(d *core.Definition) { d.Steps[0].Retry.MaxFailures = 1 })
 	w.Clock.Advance(6 * time.Second)
 	w.Handle(port.Control) // the undo of a, and of b, is asked for
@@ -407,20 +412,21 @@ func TestBoundsOfASweep(t *testing.T) {
 	w, _ := late(t, 1, nil)
 	store := &limits{Faulty: actorstest.Faulty{Store: w.Store}}
 	r, err := w.SupervisorWith(store, failing{}, "other").Sweep(ctx)
-	if err != nil || len(store.asked) != 2*w.Store.Shards() || store.asked[0] != 100 || r.Truncated {
-		t.Errorf("asked for %v, truncated %t, %v", store.asked, r.Truncated, err)
-	}
+	require.NoError(t, err)
+	require.Len(t, store.asked, 2*w.Store.Shards())
+	require.Equal(t, 100, store.asked[0])
+	require.False(t, r.Truncated, "asked for %v, truncated %t, %v", store.asked, r.Truncated, err)
 
 	w = begun(t, actorstest.Definition(), 60, func(w *actorstest.World) {
 		w.Sweeping = func(c *supervisor.Config) { c.PageSize = 1 }
 	})
 	w.Clock.Advance(31 * time.Second)
-	if r := sweep(t, w); r.Scanned != 50 || !r.Truncated {
-		t.Errorf("%s, truncated %t", r, r.Truncated)
-	}
-	if r := sweep(t, w); r.Scanned != 10 || r.Truncated {
-		t.Errorf("%s, truncated %t", r, r.Truncated)
-	}
+	r = sweep(t, w)
+	require.Equal(t, 50, r.Scanned)
+	require.True(t, r.Truncated, "%s, truncated %t", r, r.Truncated)
+	r = sweep(t, w)
+	require.Equal(t, 10, r.Scanned)
+	require.False(t, r.Truncated, "%s, truncated %t", r, r.Truncated)
 }
 
 // Rule 17: a page that is not full counts as a page too. The shards after the last page are left, and no
@@ -476,8 +482,8 @@ func (s unfit) Load(ctx context.Context, ids []string) ([]*port.Record, []error)
 func TestUnfitTaskIsLeft(t *testing.T) {
 	w, _ := late(t, 3, nil)
 	r, err := w.SupervisorOn(unfit{w.Store, "o-2"}, "other").Sweep(ctx)
-	if err != nil || r.Failed != 1 || r.HandedBack != 4 {
-		t.Errorf("%s, %v", r, err)
-	}
+	require.NoError(t, err)
+	require.Equal(t, 1, r.Failed)
+	require.Equal(t, 4, r.HandedBack)
 	require.Equal(t, int64(1), w.Task("o-2").Version)
 }

@@ -105,9 +105,7 @@ func (x *timed) pass(d time.Duration) {
 func (x *timed) record() schedule.Record {
 	x.Helper()
 	r, _, err := schedule.Load(ctx, x.records, x.def.Name)
-	if err != nil {
-		x.Fatal(err)
-	}
+	require.NoError(x, err)
 	return r
 }
 
@@ -122,9 +120,7 @@ func (x *timed) Drain() {
 func (x *timed) tasks() (ids []string) {
 	x.Helper()
 	page, err := x.Store.List(ctx, port.Query{Limit: 1000})
-	if err != nil {
-		x.Fatal(err)
-	}
+	require.NoError(x, err)
 	for _, r := range page.Records {
 		ids = append(ids, r.ID)
 	}
@@ -137,9 +133,7 @@ func (x *timed) want(ids ...string) {
 	for i := range ids {
 		ids[i] = x.def.Name + "-20261121T" + ids[i] + "00Z"
 	}
-	if got := x.tasks(); !slices.Equal(got, ids) {
-		x.Errorf("orders %v, want %v", got, ids)
-	}
+	require.Equal(x, ids, x.tasks())
 }
 
 var hourly = core.Schedule{
@@ -160,11 +154,11 @@ func TestOrdersStartByTheClock(t *testing.T) {
 	x.pass(60 * time.Minute)
 	x.Drain()
 	x.want("1100", "1200")
-	if r := x.record(); r.Started != 2 || r.Missed != 0 ||
-		r.Next != core.TimeOf(time.Date(2026, 11, 21, 13, 0, 0, 0, time.UTC)) ||
-		r.Starts[1].Late() > core.Minute {
-		t.Errorf("%+v", r)
-	}
+	r := x.record()
+	require.Equal(t, 2, r.Started)
+	require.Zero(t, r.Missed)
+	require.Equal(t, core.TimeOf(time.Date(2026, 11, 21, 13, 0, 0, 0, time.UTC)), r.Next)
+	require.LessOrEqual(t, r.Starts[1].Late(), core.Minute, "%+v", r)
 }
 
 // TestOverlap: an order that has not ended keeps the next from starting, also while it is still in the intake
@@ -244,10 +238,10 @@ func TestOutage(t *testing.T) {
 	r := x.record()
 	require.Equal(t, 3, x.started)
 	require.Equal(t, 21, x.missed)
-	if r.Started != 3 || r.Missed != 21 || len(r.Skipped) != 20 || len(x.tasks()) != 3 {
-		t.Errorf("%d started, %d missed, %d listed, orders %v", r.Started, r.Missed, len(r.Skipped),
-			x.tasks())
-	}
+	require.Equal(t, 3, r.Started)
+	require.Equal(t, 21, r.Missed)
+	require.Len(t, r.Skipped, 20)
+	require.Len(t, x.tasks(), 3)
 	require.Contains(t, r.Skipped[19].Why, "longer than catchUp")
 }
 
@@ -281,10 +275,10 @@ func TestNoStartIsLostOrDoubled(t *testing.T) {
 			}
 			x.pass(2 * time.Minute)
 			x.Drain()
-			if got := fmt.Sprint(x.tasks()); strings.Count(got, "T110000Z") != 1 ||
-				strings.Count(got, "T120000Z") != 1 || len(x.tasks()) != 2 {
-				t.Errorf("%s, %d: %s", what, n, got)
-			}
+			got := fmt.Sprint(x.tasks())
+			require.Equal(t, 1, strings.Count(got, "T110000Z"), what)
+			require.Equal(t, 1, strings.Count(got, "T120000Z"), what)
+			require.Len(t, x.tasks(), 2, what)
 		}
 	}
 }
@@ -311,9 +305,9 @@ func TestAClockThatWasAhead(t *testing.T) {
 	began := len(x.tasks())
 	x.pass(2*time.Hour + time.Minute)
 	x.Drain()
-	if r := x.record(); len(x.tasks()) != began+2 || x.Clock.Now().Add(time.Hour).Before(r.Next.Std()) {
-		t.Errorf("%d orders after %d; next %s at %s", len(x.tasks()), began, r.Next, x.Clock.Now())
-	}
+	r := x.record()
+	require.Len(t, x.tasks(), began+2)
+	require.False(t, x.Clock.Now().Add(time.Hour).Before(r.Next.Std()))
 	p := x.record()
 	require.Contains(t, p.Problem(core.TimeOf(x.Clock.Now())), "a clock was ahead")
 	require.Empty(t, p.Problem(core.TimeOf(x.Clock.Now().Add(48*time.Hour))))
@@ -371,11 +365,10 @@ func TestOnlyOneOfTwoSupervisorsStarts(t *testing.T) {
 	x.Clock.Advance(2 * time.Minute)
 	x.records.other = func() { // it comes between the read and the write
 		x.records.other = nil
-		if _, err := x.SupervisorOn(x.Store, "another").Sweep(ctx); err != nil {
-			t.Error(err)
-		}
+		_, err := x.SupervisorOn(x.Store, "another").Sweep(ctx)
+		require.NoError(t, err)
 	}
-	if _, err := x.Supervisor.Sweep(ctx); err != nil || len(x.asked) != 1 {
-		t.Errorf("%v was submitted, %v", x.asked, err)
-	}
+	_, err := x.Supervisor.Sweep(ctx)
+	require.NoError(t, err)
+	require.Len(t, x.asked, 1)
 }

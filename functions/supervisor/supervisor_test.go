@@ -65,27 +65,29 @@ func TestOverdueStepIsHandedBackOnce(t *testing.T) {
 	require.LessOrEqual(t, sweep(t, w).Scanned, 0)
 	w.Clock.Advance(31 * time.Second)
 	r := sweep(t, w)
-	if r.Overdue != 1 || r.HandedBack != 2 || r.OldestOverdue != time.Second {
-		t.Errorf("%s", r)
-	}
+	require.Equal(t, 1, r.Overdue)
+	require.Equal(t, 2, r.HandedBack)
+	require.Equal(t, time.Second, r.OldestOverdue)
 	a := w.Task("o-1").Step("a")
-	if a.State != core.Pending || a.Failures.Do != 1 || a.Claim.By != "" || a.Wait.At == 0 {
-		t.Errorf("a: %+v", a)
-	}
+	require.Equal(t, core.Pending, a.State)
+	require.Equal(t, 1, a.Failures.Do)
+	require.Empty(t, a.Claim.By)
+	require.NotZero(t, a.Wait.At)
 	r = sweep(t, w)
 	require.LessOrEqual(t, r.HandedBack+r.Asked, 0)
 	for _, agent := range []string{"a", "b"} {
 		require.Empty(t, w.Take("requests-agent-"+agent))
 	}
 	w.Clock.Advance(3 * time.Second)
-	if got := controls(w); len(got) != 2 || !strings.HasPrefix(got[0], "wake ") {
-		t.Errorf("woken: %v", got)
-	}
+	got := controls(w)
+	require.Len(t, got, 2)
+	require.True(t, strings.HasPrefix(got[0], "wake "), "woken: %v", got)
 	// The Wakes were lost: the Supervisor asks again after the grace, and counts nothing (P9a).
 	w.Clock.Advance(6 * time.Second)
-	if r := sweep(t, w); r.Asked != 2 || r.HandedBack > 0 || w.Task("o-1").Step("a").Failures.Do != 1 {
-		t.Errorf("%s, %+v", r, w.Task("o-1").Step("a"))
-	}
+	r = sweep(t, w)
+	require.Equal(t, 2, r.Asked)
+	require.LessOrEqual(t, r.HandedBack, 0)
+	require.Equal(t, 1, w.Task("o-1").Step("a").Failures.Do)
 }
 
 // P32: with a backlog nothing is counted; the depth is asked once per agent and sweep.
@@ -130,10 +132,11 @@ func TestDueIsPushedForward(t *testing.T) {
 	before := w.Task("o-1")
 	r := sweep(t, w)
 	after := w.Task("o-1")
-	if r.Pushed != 1 || r.Overdue > 0 || after.Due != after.Step("c").CompleteBy || after.Due <= before.Due ||
-		after.Version != before.Version+1 {
-		t.Errorf("%s: due %s, was %s, c until %s", r, after.Due, before.Due, after.Step("c").CompleteBy)
-	}
+	require.Equal(t, 1, r.Pushed)
+	require.LessOrEqual(t, r.Overdue, 0)
+	require.Equal(t, after.Step("c").CompleteBy, after.Due)
+	require.Greater(t, after.Due, before.Due)
+	require.Equal(t, before.Version+1, after.Version)
 }
 
 // P11: if the Supervisor puts a task into Error, it raises the alert itself. With a reply-to the Scheduler
@@ -186,9 +189,9 @@ func TestUnreportedEndIsAskedForAgain(t *testing.T) {
 		w.Clock.Advance(wait.Std())
 		r := sweep(t, w)
 		after := w.Task("o-1")
-		if r.Unreported != 1 || after.ResendTime() <= before.ResendTime() || after.Due != after.ResendTime() {
-			t.Errorf("%s, report %s, due %s", r, after.ResendTime(), after.Due)
-		}
+		require.Equal(t, 1, r.Unreported)
+		require.Greater(t, after.ResendTime(), before.ResendTime())
+		require.Equal(t, after.ResendTime(), after.Due)
 		require.Len(t, controls(w), 1)
 		before = after
 	}
@@ -215,9 +218,9 @@ func TestStaleIndex(t *testing.T) {
 	stale = append(stale, port.Due{ID: "o-rest", At: actorstest.Start})
 	s := w.SupervisorOn(hinting{w.Store, stale}, "other")
 	r, err := s.Sweep(ctx)
-	if err != nil || r.Stale != 2*4 || r.HandedBack != 2 {
-		t.Errorf("%s, %v", r, err)
-	}
+	require.NoError(t, err)
+	require.Equal(t, 2*4, r.Stale)
+	require.Equal(t, 2, r.HandedBack)
 	require.Equal(t, int64(1), w.Task("o-rest").Version)
 }
 
@@ -242,9 +245,9 @@ func TestSeveralAtOnce(t *testing.T) {
 	w.Clock.Advance(31 * time.Second)
 	other := w.SupervisorOn(w.Store, "other")
 	r1 := sweep(t, w)
-	if r2, _ := other.Sweep(ctx); r2.Skipped != 4 || r2.Scanned > 0 {
-		t.Errorf("the leases of another: %s", r2)
-	}
+	r2, _ := other.Sweep(ctx)
+	require.Equal(t, 4, r2.Skipped)
+	require.LessOrEqual(t, r2.Scanned, 0)
 	require.Equal(t, 40, r1.HandedBack)
 
 	w = begun(t, actorstest.Definition(), 20, nil)

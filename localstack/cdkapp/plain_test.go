@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/localstack/cdkapp"
 )
 
@@ -36,17 +38,11 @@ func assembly(t *testing.T, more string) *cdkapp.Assembly {
 		"out/asset.def.jar":       "archive",
 	} {
 		path := filepath.Join(app, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	a, err := cdkapp.Synthesise(t.Context(), app, t.TempDir(), "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return a
 }
 
@@ -56,16 +52,13 @@ func plain(t *testing.T, more string) (dir string, written map[string]map[string
 	a := assembly(t, more)
 	dir = filepath.Join(t.TempDir(), "release")
 	path, err := a.WritePlain(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	data, err := os.ReadFile(path)
 	if err == nil {
 		err = json.Unmarshal(data, &written)
 	}
-	if err != nil || path != filepath.Join(dir, "Shop.template.json") {
-		t.Fatal(path, err)
-	}
+	require.NoError(t, err)
+	require.Equal(t, filepath.Join(dir, "Shop.template.json"), path)
 	return dir, written
 }
 
@@ -74,9 +67,7 @@ func TestPlainTemplate(t *testing.T) {
 	dir, got := plain(t, "")
 	text := func(v any) string {
 		data, err := json.Marshal(v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return string(data)
 	}
 	for what, c := range map[string][2]string{
@@ -95,19 +86,15 @@ func TestPlainTemplate(t *testing.T) {
 			t.Errorf("%s\n got %s\nwant %s", what, c[0], c[1])
 		}
 	}
-	if got["Resources"]["OwnEmail"] != nil {
-		t.Error("the app's own topic gets alarms")
-	}
+	require.Nil(t, got["Resources"]["OwnEmail"])
 	for _, unwanted := range []string{"cdk-hnb659fds", "BootstrapVersion", "CDKMetadata"} {
-		if strings.Contains(text(got), unwanted) {
-			t.Errorf("the template has %s: %s", unwanted, text(got))
-		}
+		require.NotContains(t, text(got), unwanted)
 	}
 	archive, err := zip.OpenReader(filepath.Join(dir, "abc.zip"))
-	if err != nil || len(archive.File) != 1 || archive.File[0].Name != "bootstrap" ||
-		archive.File[0].Mode().Perm() != 0o755 {
-		t.Errorf("the zip of the function: %+v %v", archive, err)
-	}
+	require.NoError(t, err)
+	require.Len(t, archive.File, 1)
+	require.Equal(t, "bootstrap", archive.File[0].Name)
+	require.EqualValues(t, 0o755, archive.File[0].Mode().Perm())
 }
 
 // The address that the app names is the parameter's default.
@@ -117,10 +104,9 @@ func TestPlainTemplateWithAnAddress(t *testing.T) {
 		`,"S":{"Type":"AWS::SNS::Subscription","Properties":{"Protocol":"email","Endpoint":"ops@example.com","TopicArn":{"Ref":"T"}}}`,
 	)
 	parameter, _ := got["Parameters"]["AlarmEmail"].(map[string]any)
-	if parameter["Default"] != "ops@example.com" || got["Resources"]["TEmail"] != nil ||
-		got["Conditions"]["HasEmail"] != nil {
-		t.Errorf("%+v", got)
-	}
+	require.EqualValues(t, "ops@example.com", parameter["Default"])
+	require.Nil(t, got["Resources"]["TEmail"])
+	require.Nil(t, got["Conditions"]["HasEmail"])
 }
 
 // What has different values is the app's own business, and an asset that is no code needs the bootstrap.
@@ -130,16 +116,14 @@ func TestPlainTemplateOfAnApp(t *testing.T) {
 		"L2":{"Type":"AWS::Logs::LogGroup","Properties":{"RetentionInDays":7}},
 		"G":{"Type":"AWS::Lambda::Function","Properties":{"Code":{"S3Bucket":"mine","S3Key":"own.zip"}}}`)
 	text, err := json.Marshal(got)
-	if err != nil || got["Parameters"]["LogRetention"] != nil || got["Parameters"]["AlarmEmail"] != nil ||
-		!strings.Contains(string(text), `"RetentionInDays":7`) ||
-		!strings.Contains(string(text), `{"S3Bucket":"mine","S3Key":"own.zip"}`) {
-		t.Errorf("%s %v", text, err)
-	}
+	require.NoError(t, err)
+	require.Nil(t, got["Parameters"]["LogRetention"])
+	require.Nil(t, got["Parameters"]["AlarmEmail"])
+	require.Contains(t, string(text), `"RetentionInDays":7`)
+	require.Contains(t, string(text), `{"S3Bucket":"mine","S3Key":"own.zip"}`)
 	a := assembly(t, `,"Y":{"Type":"AWS::Lambda::LayerVersion","Properties":{"Content":{"S3Bucket":"cdk-abc-assets-1"}}}`)
-	if _, err := a.WritePlain(t.TempDir()); err == nil ||
-		!strings.Contains(err.Error(), "deploy it with the CDK") {
-		t.Error(err)
-	}
+	_, err = a.WritePlain(t.TempDir())
+	require.ErrorContains(t, err, "deploy it with the CDK")
 }
 
 // Subscriptions that are no mail of Stepkeeper's topics stay, code may be an archive, and memory may be an
@@ -149,29 +133,23 @@ func TestPlainTemplateOfOtherResources(t *testing.T) {
 		"S2":{"Type":"AWS::SNS::Subscription","Properties":{"Protocol":"email","Endpoint":"a@example.com","TopicArn":{"Ref":"Own"}}},
 		"G":{"Type":"AWS::Lambda::Function","Properties":{"MemorySize":{"Ref":"Size"},"Code":{"S3Bucket":"files","S3Key":"x/def.jar"}}}`)
 	text, err := json.Marshal(got)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, want := range []string{
 		`"Endpoint":"https://example.com"`, `"Endpoint":"a@example.com"`,
 		`"TEmail":{"Condition":"HasEmail"`, `"S3Key":{"Fn::Sub":"${AssetsPrefix}def.zip"}`,
 		`"MemorySize":{"Ref":"Size"}`,
 	} {
-		if !strings.Contains(string(text), want) {
-			t.Errorf("no %s in %s", want, text)
-		}
+		require.Contains(t, string(text), want)
 	}
-	if data, err := os.ReadFile(filepath.Join(dir, "def.zip")); err != nil || string(data) != "archive" {
-		t.Errorf("%q %v", data, err)
-	}
+	data, err := os.ReadFile(filepath.Join(dir, "def.zip"))
+	require.NoError(t, err)
+	require.Equal(t, "archive", string(data))
 }
 
 // A parameter of the app is not replaced.
 func TestPlainTemplateKeepsParameters(t *testing.T) {
 	a := assembly(t, "")
 	a.Template["Parameters"].(map[string]any)["LogRetention"] = map[string]any{"Type": "String"}
-	if _, err := a.WritePlain(t.TempDir()); err == nil ||
-		!strings.Contains(err.Error(), "parameter LogRetention, and the app has one") {
-		t.Error(err)
-	}
+	_, err := a.WritePlain(t.TempDir())
+	require.ErrorContains(t, err, "parameter LogRetention, and the app has one")
 }

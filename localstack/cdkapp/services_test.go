@@ -4,8 +4,9 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/agentsfile"
 	"github.com/stepkeeper/stepkeeper/localstack/cdkapp"
@@ -16,53 +17,34 @@ func TestServicesOfACheckout(t *testing.T) {
 	one := t.TempDir()
 	two := t.TempDir()
 	first, err := cdkapp.ServicesAddress(one)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	held, err := net.Listen("tcp", first) // as the first one's services do
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer held.Close()
 	again, err := cdkapp.ServicesAddress(one)
-	if err != nil || again != first {
-		t.Errorf("%s became %s, %v", first, again, err)
-	}
-	if second, err := cdkapp.ServicesAddress(two); err != nil || second == first {
-		t.Errorf("both have %s, %v", second, err)
-	}
-	if err := os.WriteFile(filepath.Join(two, cdkapp.ServicesFile), []byte("example.com:80\n"),
-		0o600); err != nil {
-		t.Fatal(err)
-	}
-	if address, err := cdkapp.ServicesAddress(two); err == nil ||
-		!strings.Contains(err.Error(), cdkapp.ServicesFile) {
-		t.Errorf("services elsewhere are called: %s, %v", address, err)
-	}
+	require.NoError(t, err)
+	require.Equal(t, first, again)
+	second, err := cdkapp.ServicesAddress(two)
+	require.NoError(t, err)
+	require.NotEqual(t, first, second)
+	require.NoError(t, os.WriteFile(filepath.Join(two, cdkapp.ServicesFile), []byte("example.com:80\n"), 0o600))
+	_, err = cdkapp.ServicesAddress(two)
+	require.ErrorContains(t, err, cdkapp.ServicesFile, "services elsewhere are called")
 }
 
 // The agents that are deployed call this checkout's services.
 func TestAgentsFile(t *testing.T) {
 	root := filepath.Join("..", "..")
 	address, err := cdkapp.ServicesAddress(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	file, err := cdkapp.AgentsFile(root, t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	all, err := agentsfile.Read(data)
-	if err != nil || len(all.Agents) != 4 {
-		t.Fatalf("%d agents, %v", len(all.Agents), err)
-	}
+	require.NoError(t, err)
+	require.Len(t, all.Agents, 4)
 	for name, a := range all.Agents {
-		if string(a.URL) != "http://"+address+"/"+name {
-			t.Errorf("agent %s calls %s", name, a.URL)
-		}
+		require.Equal(t, "http://"+address+"/"+name, string(a.URL), name)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	sfntypes "github.com/aws/aws-sdk-go-v2/service/sfn/types"
 	"github.com/aws/aws-sdk-go-v2/service/sns"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/agentsfile"
 	"github.com/stepkeeper/stepkeeper/functions/agent/awsagent"
@@ -30,9 +31,7 @@ const waits = `{"StartAt":"Wait","States":{"Wait":{"Type":"Wait","Seconds":1,"Ne
 func must[T any](t *testing.T) func(v T, err error) T {
 	return func(v T, err error) T {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return v
 	}
 }
@@ -65,16 +64,13 @@ func TestCallsOfAWS(t *testing.T) {
 		"{startExecution: '" + machine("STANDARD") + "'}":               `"key"`,
 	} {
 		file, err := agentsfile.Parse([]byte("agents: {stock: {aws: "+call+"}}"), os.LookupEnv)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		operations := awsagent.Operations("stock", 0, file.Agents["stock"].Calls(), s.config)
 		ctx, cancel := context.WithTimeout(t.Context(), soon)
 		out, polls := s.polled(ctx, operations[worker.AnyOperation], name)
 		cancel()
-		if !strings.Contains(out, want) || strings.Contains(call, "STANDARD") != (polls > 0) {
-			t.Errorf("%s: %s after %d polls, want %s", call, out, polls, want)
-		}
+		require.Contains(t, out, want, call)
+		require.Equal(t, polls > 0, strings.Contains(call, "STANDARD"), call)
 	}
 }
 

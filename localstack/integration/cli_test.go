@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 var build = sync.OnceValues(func() (string, error) {
@@ -28,9 +30,7 @@ var build = sync.OnceValues(func() (string, error) {
 func (s *site) program(t *testing.T, in string, args []string) (int, string) {
 	t.Helper()
 	program, err := build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), rescued)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, append(args, "--stack", s.assembly.Stack, "--region",
@@ -51,9 +51,7 @@ func (s *site) cli(t *testing.T, in string, code int, args []string, wants ...st
 		// Another test may have looked at a dead letter since the list was read, which hides it for a while.
 		return got == code || !strings.Contains(out, "another one looks at it")
 	})
-	if got != code {
-		t.Fatalf("stepkeeper %s: code %d, not %d\n%s", strings.Join(args, " "), got, code, out)
-	}
+	require.Equal(t, code, got)
 	for _, want := range wants {
 		if !strings.Contains(out, want) {
 			t.Errorf("stepkeeper %s does not say %q:\n%s", strings.Join(args, " "), want, out)

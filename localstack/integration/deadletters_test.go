@@ -1,11 +1,12 @@
 package integration
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/client/aws/operate"
@@ -21,9 +22,7 @@ func (s *site) letter(t *testing.T, c *client.Client, queue string,
 	t.Helper()
 	waitFor(t, "message in "+queue, func() bool {
 		all, err := c.DeadLetters(t.Context(), queue, 100)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, l := range all {
 			if is(l) {
 				found = l
@@ -41,9 +40,7 @@ func TestOperatorHandlesDeadLetters(t *testing.T) {
 	s := on(t, localstack)
 	t.Parallel()
 	c, err := operate.OpenWith(t.Context(), s.config, s.assembly.Stack)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	file := filepath.Join(t.TempDir(), "handled.jsonl")
 	handle := func(code int, action, queue string, l client.DeadLetter, want string) {
 		t.Helper()
@@ -60,10 +57,9 @@ func TestOperatorHandlesDeadLetters(t *testing.T) {
 	poison := "{ this is no message: " + t.Name()
 	s.send(t, "Replies", poison)
 	l := s.letter(t, c, port.Quarantine, func(l client.DeadLetter) bool { return string(l.Body) == poison })
-	if l.Queue != port.Replies || l.Reason == "" ||
-		!strings.Contains(l.Refused, "its queue would not accept it") {
-		t.Errorf("%+v", l)
-	}
+	require.Equal(t, port.Replies, l.Queue)
+	require.NotEmpty(t, l.Reason)
+	require.Contains(t, l.Refused, "its queue would not accept it")
 	handle(refusedByIt, "redrive", port.Quarantine, l, "refused")
 	handle(ok, "discard", port.Quarantine, l, "discarded")
 
@@ -71,9 +67,7 @@ func TestOperatorHandlesDeadLetters(t *testing.T) {
 	envelope, err := message.Quarantine(port.Intake,
 		port.Delivery{Message: port.Message{Body: []byte(o.body)}, ID: "first"}, "unknown-workflow",
 		1_800_000_000_000).Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s.send(t, "Quarantine", string(envelope))
 	l = s.letter(t, c, port.Quarantine, func(l client.DeadLetter) bool { return l.OrderID == o.id })
 	handle(ok, "redrive", port.Quarantine, l, "redriven to intake (order "+o.id+")")
@@ -85,7 +79,6 @@ func TestOperatorHandlesDeadLetters(t *testing.T) {
 	l = s.letter(t, c, port.Replies, func(l client.DeadLetter) bool { return l.OrderID == o.id })
 	handle(ok, "redrive", port.Replies, l, "redriven to replies")
 	waitFor(t, "empty queue", func() bool { return s.depth(t, "Replies") == 0 })
-	if _, err := c.DeadLetters(t.Context(), "nowhere", 1); !errors.Is(err, client.ErrNotFound) {
-		t.Error(err)
-	}
+	_, err = c.DeadLetters(t.Context(), "nowhere", 1)
+	require.ErrorIs(t, err, client.ErrNotFound)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	lambdatypes "github.com/aws/aws-sdk-go-v2/service/lambda/types"
+	"github.com/stretchr/testify/require"
 
 	functions "github.com/stepkeeper/stepkeeper/infra/build"
 )
@@ -109,10 +110,9 @@ func TestAFunctionThatWasThereBefore(t *testing.T) {
 		o.notified("completed", soon)
 		calls := s.remote.of(o.id, "settle")
 		want := fmt.Sprintf(`"key":"%s/0/reserve"`, o.id)
-		if len(calls) != 1 || !strings.Contains(calls[0].input, `"reserved":"MUG-01"`) ||
-			!strings.Contains(calls[0].input, want) {
-			t.Errorf("the function's result reached the next step as %+v", calls)
-		}
+		require.Len(t, calls, 1)
+		require.Contains(t, calls[0].input, `"reserved":"MUG-01"`)
+		require.Contains(t, calls[0].input, want)
 	})
 	t.Run("undone", func(t *testing.T) {
 		o := s.newOrder(t, "stocking")
@@ -124,11 +124,6 @@ func TestAFunctionThatWasThereBefore(t *testing.T) {
 		o := s.newOrder(t, "stocking")
 		o.body = strings.ReplaceAll(o.body, "MUG-01", "NONE")
 		o.submit()
-		if last := o.notified("undone", soon); last.attempts("reserve") != 2 {
-			t.Errorf(
-				"%d attempts at a function that refuses for good, want a do and an undo",
-				last.attempts("reserve"),
-			)
-		}
+		require.Equal(t, 2, o.notified("undone", soon).attempts("reserve"))
 	})
 }

@@ -12,6 +12,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"github.com/stretchr/testify/require"
 )
 
 func waitFor(t *testing.T, what string, condition func() bool) {
@@ -38,9 +40,9 @@ func TestAgentKilledInMidCall(t *testing.T) {
 	died := time.Now()
 	end := o.notified("completed", rescued)
 	t.Logf("%d processes killed; done %.1f s later", n, time.Since(died).Seconds())
-	if k := o.task(); end.attempts("charge-payment") < 2 || k.Step("charge-payment").Failures.Do < 1 {
-		t.Errorf("%+v %+v", end, k)
-	}
+	k := o.task()
+	require.GreaterOrEqual(t, end.attempts("charge-payment"), 2)
+	require.GreaterOrEqual(t, k.Step("charge-payment").Failures.Do, 1)
 	o.oneKeyPerStep()
 }
 
@@ -73,13 +75,11 @@ func TestSchedulerKilledBetweenCommitAndSend(t *testing.T) {
 	case <-time.After(rescued):
 		t.Fatal("the Scheduler sent nothing")
 	}
-	if failed != nil || killed == 0 {
-		t.Fatalf("%d processes killed: %v", killed, failed)
-	}
+	require.NoError(t, failed)
+	require.NotZero(t, killed)
 	died := time.Now()
-	if !strings.Contains(stored, "Processing") || len(s.remote.of(o.id, "")) > 0 {
-		t.Errorf("it did not die between commit and send: %d calls\n%s", len(s.remote.of(o.id, "")), stored)
-	}
+	require.Contains(t, stored, "Processing")
+	require.Empty(t, s.remote.of(o.id, ""))
 	o.notified("completed", rescued)
 	t.Logf("%d processes killed; done %.1f s later", killed, time.Since(died).Seconds())
 	o.oneKeyPerStep()
@@ -100,20 +100,14 @@ func TestDuplicateMessagesHaveOneEffect(t *testing.T) {
 	}))
 	o.submit().submit()
 	o.notified("completed", soon)
-	if doubled.Load() < 5 {
-		t.Errorf("only %d sends were doubled", doubled.Load())
-	}
+	require.GreaterOrEqual(t, doubled.Load(), int32(5))
 	// plain: its ledger lets the second copy make no second parcel (P31).
-	if n := len(s.remote.of(o.id, "book-shipment")); n != 1 {
-		t.Errorf("%d parcels were booked", n)
-	}
+	require.Len(t, s.remote.of(o.id, "book-shipment"), 1)
 	o.oneKeyPerStep()
 	for _, st := range o.task().Steps {
 		// Attempt may be higher: a request that waits in its queue on a busy machine is sent again,
 		// uncounted.
-		if st.Failures.Do != 0 {
-			t.Errorf("a copy was counted: %+v", st)
-		}
+		require.Zero(t, st.Failures.Do, "%+v", st)
 	}
 	ends := 0
 	for _, st := range o.statuses() {
@@ -121,9 +115,7 @@ func TestDuplicateMessagesHaveOneEffect(t *testing.T) {
 			ends++
 		}
 	}
-	if ends != 1 {
-		t.Errorf("completed with %d different numbers", ends)
-	}
+	require.Equal(t, 1, ends)
 }
 
 var firstAttempt = regexp.MustCompile(`\\"attempt\\":1[,}]`)
@@ -147,15 +139,13 @@ func TestSupervisorsCountAFailureOnce(t *testing.T) {
 	o.until(soon, "call", func() bool { return len(s.remote.of(o.id, "")) > 0 })
 	supervisor := s.function(t, "Supervisor")
 	for range 2 {
-		if err := s.invoke(t.Context(), supervisor); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.invoke(t.Context(), supervisor))
 	}
 	o.notified("completed", rescued)
-	if k := o.task(); k.Step("settle").Failures.Do != 1 || k.Step("settle").Attempt != 2 ||
-		held.Load() == 0 {
-		t.Errorf("%d replies held back; %+v", held.Load(), k)
-	}
+	k := o.task()
+	require.Equal(t, 1, k.Step("settle").Failures.Do)
+	require.Equal(t, 2, k.Step("settle").Attempt)
+	require.NotZero(t, held.Load())
 }
 
 // Rule 6: dead letters that are put back days later, when the order has ended, do no harm. A second
@@ -190,10 +180,8 @@ func TestRedriveAfterTheEndChangesNothing(t *testing.T) {
 	o.submit()
 	o.notified("completed", soon)
 	var request struct{ StopBy time.Time }
-	if err := json.Unmarshal([]byte(seen["RequestsPayment"]), &request); err != nil ||
-		request.StopBy.IsZero() {
-		t.Fatalf("no request was seen: %v %v", err, seen)
-	}
+	require.NoError(t, json.Unmarshal([]byte(seen["RequestsPayment"]), &request))
+	require.False(t, request.StopBy.IsZero())
 	time.Sleep(time.Until(request.StopBy)) // it is the deployed agent's clock that has to pass it
 	waitFor(t, "settling of the end", func() bool { return o.task().Due == 0 })
 	settled := o.task()
@@ -212,12 +200,10 @@ func TestRedriveAfterTheEndChangesNothing(t *testing.T) {
 		return s.depth(t, "Intake")+s.depth(t, "RequestsPayment")+s.depth(t, "Replies")+
 			s.depth(t, "Control") == 0
 	})
-	if k := o.task(); k.Version != settled.Version || k.ProcessState != "Processed" {
-		t.Errorf("the task has changed: %+v, before %+v", k, settled)
-	}
-	if n := len(s.remote.of(o.id, "")); n != calls {
-		t.Errorf("the service was called again: %d times, before %d", n, calls)
-	}
+	k := o.task()
+	require.Equal(t, settled.Version, k.Version)
+	require.EqualValues(t, "Processed", k.ProcessState)
+	require.Len(t, s.remote.of(o.id, ""), calls, "the service was called again")
 }
 
 // bodies are the messages in a call of SendMessage or SendMessageBatch.
@@ -240,17 +226,12 @@ func bodies(call string) []string {
 func (s *site) redrive(t *testing.T, queue string) {
 	t.Helper()
 	from, err := s.arn(t.Context(), s.url(t, queue+"Dead"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	to, err := s.arn(t.Context(), s.url(t, queue))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.sqs.StartMessageMoveTask(t.Context(),
-		&sqs.StartMessageMoveTaskInput{SourceArn: &from, DestinationArn: aws.String(to)}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	_, err = s.sqs.StartMessageMoveTask(t.Context(),
+		&sqs.StartMessageMoveTaskInput{SourceArn: &from, DestinationArn: aws.String(to)})
+	require.NoError(t, err)
 	waitFor(t, "end of the redrive of "+queue, func() bool {
 		all, err := s.sqs.ListMessageMoveTasks(t.Context(), &sqs.ListMessageMoveTasksInput{SourceArn: &from})
 		return err == nil && len(all.Results) > 0 && aws.ToString(all.Results[0].Status) == "COMPLETED"

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 )
 
 // function is the deployed name of a function, by the start of its ID in the template.
@@ -17,9 +19,7 @@ func (s *site) function(t *testing.T, id string) string {
 	t.Helper()
 	// Names are <stack>-<ID>-<random>; the ID ends in a hash of the CDK's.
 	out, err := s.lambdaNames(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, name := range out {
 		if strings.HasPrefix(name, s.assembly.Stack+"-Engine"+id) {
 			return name

@@ -12,6 +12,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/client/aws/operate"
@@ -26,9 +27,8 @@ func TestOrderIsProcessed(t *testing.T) {
 	for _, kind := range []string{"received", "started", "step-finished"} {
 		o.notified(kind, soon)
 	}
-	if got := len(s.remote.of(o.id, "")); got < 4 || len(end.Steps) != 4 {
-		t.Errorf("%d calls, %+v", got, end)
-	}
+	require.GreaterOrEqual(t, len(s.remote.of(o.id, "")), 4)
+	require.Len(t, end.Steps, 4)
 	o.oneKeyPerStep()
 	k := o.task()
 	for _, field := range []struct {
@@ -39,9 +39,7 @@ func TestOrderIsProcessed(t *testing.T) {
 		{"k.ProcessState", k.ProcessState, core.Processed},
 		{"the step", k.Step("book-shipment").State, core.Processed},
 	} {
-		if field.got != field.want {
-			t.Errorf("%s is %v, want %v: %+v", field.name, field.got, field.want, k)
-		}
+		require.Equal(t, field.want, field.got, field.name)
 	}
 	// Each status but the first has a number, by which the application puts them in order.
 	for _, st := range o.statuses() {
@@ -63,12 +61,11 @@ func TestRefusedCallUndoesTheOrder(t *testing.T) {
 		names[c.name]++
 	}
 	// P7: the refused charge is undone too; what was never attempted is not.
-	if names["release"] == 0 || names["refund"] == 0 || names["book"] > 0 || names["confirm"] > 0 {
-		t.Errorf("%v", names)
-	}
-	if k := o.task(); k.ProcessState != "Compensated" {
-		t.Errorf("%+v", k)
-	}
+	require.NotZero(t, names["release"])
+	require.NotZero(t, names["refund"])
+	require.LessOrEqual(t, names["book"], 0)
+	require.LessOrEqual(t, names["confirm"], 0)
+	require.EqualValues(t, "Compensated", o.task().ProcessState)
 }
 
 // alerted waits for the alert of an order, on the topic's queue.
@@ -78,9 +75,7 @@ func (o *order) alerted() alert {
 	o.until(soon, "alert", func() bool {
 		for _, body := range o.s.alerts.all() {
 			if strings.Contains(body, o.id) {
-				if err := json.Unmarshal([]byte(body), &found); err != nil {
-					o.t.Fatalf("the alert is no JSON: %v\n%s", err, body)
-				}
+				require.NoError(o.t, json.Unmarshal([]byte(body), &found), body)
 				return true
 			}
 		}
@@ -116,9 +111,7 @@ func TestResubmittedOrderContinuesAfterItsAlert(t *testing.T) {
 	o.submit()
 	o.notified("failed", soon)
 	a := o.alerted()
-	if len(a.Commands) != 5 {
-		t.Fatalf("%+v %+v", a, o.task())
-	}
+	require.Len(t, a.Commands, 5)
 	for _, field := range []struct {
 		name      string
 		got, want any
@@ -133,9 +126,7 @@ func TestResubmittedOrderContinuesAfterItsAlert(t *testing.T) {
 		},
 		{"o.task().ProcessState", o.task().ProcessState, core.Error},
 	} {
-		if field.got != field.want {
-			t.Errorf("%s is %v, want %v: %+v %+v", field.name, field.got, field.want, a, o.task())
-		}
+		require.Equal(t, field.want, field.got, field.name)
 	}
 	s.send(t, "Control",
 		fmt.Sprintf(`{"schema":1,"kind":"resubmit","task":%q,"id":"resubmit-%s","command":%d}`, o.id, o.id,
@@ -163,28 +154,21 @@ func TestHighPriorityPassesAFlood(t *testing.T) {
 	}
 	waitFor(t, "call of the flood", func() bool { return len(s.remote.of(flood[0].id, "write")) > 0 })
 	c, err := operate.OpenWith(t.Context(), s.config, s.assembly.Stack)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	o := s.newOrder(t, "writing")
 	receipt, err := c.Submit(t.Context(), client.Order{
 		ID: o.id, Workflow: "writing", Priority: "high",
 		ReplyTo: "shop", Content: json.RawMessage(o.content()),
 	})
-	if err != nil || len(receipt.Notes) > 0 {
-		t.Fatalf("%+v %v", receipt, err)
-	}
+	require.NoError(t, err)
+	require.Empty(t, receipt.Notes)
 	o.notified("completed", soon)
 	called := 0
 	for _, f := range flood {
 		called += len(s.remote.of(f.id, "write"))
-		if slices.ContainsFunc(f.statuses(), func(st status) bool { return st.Kind == "completed" }) {
-			t.Errorf("%s ended before", f.id)
-		}
+		require.False(t, slices.ContainsFunc(f.statuses(), func(st status) bool { return st.Kind == "completed" }), f.id)
 	}
-	if called == len(flood) {
-		t.Error("nothing of the flood waited")
-	}
+	require.NotEqual(t, len(flood), called)
 	close(passed)
 	for _, f := range flood {
 		f.notified("completed", 3*soon)
@@ -202,17 +186,14 @@ func TestRefusedChildUndoesAllChildren(t *testing.T) {
 	s.remote.on(child, "settle", "do", func(int, call) (int, string) { return refused() })
 	o.submit()
 	end := o.notified("undone", 2*soon)
-	if k := o.task(); k.ProcessState != "Compensated" || end.Code != "declined" {
-		t.Errorf("%+v, reported %+v", k, end)
-	}
+	require.EqualValues(t, "Compensated", o.task().ProcessState)
+	require.Equal(t, "declined", end.Code)
 	for _, id := range []string{o.id + "~each~0", o.id + "~each~1", o.id + "~each~2"} {
 		var operations []string
 		for _, c := range s.remote.of(id, "settle") {
 			operations = append(operations, c.operation)
 		}
-		if !slices.Equal(operations, []string{"do", "undo"}) {
-			t.Errorf("%s: %q", id, operations)
-		}
+		require.Equal(t, []string{"do", "undo"}, operations, id)
 	}
 }
 
@@ -221,24 +202,20 @@ func TestScheduleStartsOrders(t *testing.T) {
 	s := on(t, localstack)
 	t.Parallel()
 	c, err := operate.OpenWith(t.Context(), s.config, s.assembly.Stack)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var started client.ScheduledStart
 	waitFor(t, "start by the clock", func() bool {
 		all, err := c.Schedules(t.Context())
-		if err != nil || len(all) != 1 || all[0].Workflow != "ticking" {
-			t.Fatalf("%+v %v", all, err)
-		}
+		require.NoError(t, err)
+		require.Len(t, all, 1)
+		require.Equal(t, "ticking", all[0].Workflow)
 		if all[0].Started > 0 {
 			started = all[0].Starts[0]
 		}
 		return started.Sent
 	})
-	if id := "ticking-" + started.At.UTC().Format("20060102T150405Z"); started.OrderID != id ||
-		started.At.Second() != 0 {
-		t.Errorf("%+v, want the order %s", started, id)
-	}
+	require.Equal(t, "ticking-"+started.At.UTC().Format("20060102T150405Z"), started.OrderID)
+	require.Zero(t, started.At.Second())
 	waitFor(t, "end of the order", func() bool {
 		order, err := c.Get(t.Context(), started.OrderID)
 		if err != nil && !errors.Is(err, client.ErrNotFound) { // it may be in the intake queue still
@@ -247,10 +224,9 @@ func TestScheduleStartsOrders(t *testing.T) {
 		return err == nil && order.State == "Processed"
 	})
 	order, err := c.Submitted(t.Context(), started.OrderID)
-	if err != nil || string(order) != `{"from":"clock","scheduledTime":"`+
-		started.At.UTC().Format(time.RFC3339)+`"}` {
-		t.Errorf("%s %v", order, err)
-	}
+	require.NoError(t, err)
+	require.Equal(t, `{"from":"clock","scheduledTime":"`+
+		started.At.UTC().Format(time.RFC3339)+`"}`, string(order))
 }
 
 // A token that was sent answers its step, and nothing else does.
@@ -258,9 +234,7 @@ func TestTokenAnswersOnlyItsStep(t *testing.T) {
 	s := on(t, localstack)
 	t.Parallel()
 	c, err := operate.OpenWith(t.Context(), s.config, s.assembly.Stack)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	o := s.newOrder(t, "linking").submit()
 	var sent struct{ Token string }
 	o.until(soon, "question", func() bool {
@@ -270,22 +244,19 @@ func TestTokenAnswersOnlyItsStep(t *testing.T) {
 		}
 		return err == nil && order.Steps[1].State == "Waiting" && order.Steps[0].State == "Processed"
 	})
-	if err := json.Unmarshal([]byte(s.remote.of(o.id, "approve-ask")[0].input), &sent); err != nil ||
-		sent.Token == "" {
-		t.Fatalf("sent %+v, %v", sent, err)
-	}
-	if v, err := c.Answer(t.Context(), o.id, client.Reply{
+	require.NoError(t, json.Unmarshal([]byte(s.remote.of(o.id, "approve-ask")[0].input), &sent))
+	require.NotEmpty(t, sent.Token)
+	v, err := c.Answer(t.Context(), o.id, client.Reply{
 		Step: "approve", Value: "go", By: "bob",
 		Run: -1,
-	}); err != nil || v.Accepted {
-		t.Errorf("by bob: %+v %v", v, err)
-	}
+	})
+	require.NoError(t, err)
+	require.False(t, v.Accepted, "by bob: %+v %v", v, err)
 	s.cli(t, "", ok, []string{"answer", o.id, "go", "--token", sent.Token}, "accepted")
 	o.notified("completed", soon)
-	if end, err := c.Get(t.Context(), o.id); err != nil ||
-		!strings.Contains(string(end.Steps[1].Output), `"by":"ann"`) {
-		t.Errorf("%+v %v", end, err)
-	}
+	end, err := c.Get(t.Context(), o.id)
+	require.NoError(t, err)
+	require.Contains(t, string(end.Steps[1].Output), `"by":"ann"`)
 }
 
 // found waits for a message with a text in a queue.
@@ -317,13 +288,10 @@ func TestNewerMessageBecomesADeadLetter(t *testing.T) {
 	o := s.newOrder(t, "order")
 	newer := strings.Replace(o.body, `"schema":1`, `"schema":2`, 1)
 	s.send(t, "Intake", newer)
-	if got := s.found(t, "IntakeDead",
-		func(body string) bool { return strings.Contains(body, o.id) }); got != newer {
-		t.Errorf("the message has changed:\n%s\n%s", newer, got)
-	}
-	if o.item() != "{}" {
-		t.Errorf("something was written: %s", o.item())
-	}
+	got := s.found(t, "IntakeDead",
+		func(body string) bool { return strings.Contains(body, o.id) })
+	require.Equal(t, newer, got)
+	require.Equal(t, "{}", o.item(), "something was written")
 }
 
 // Rule 7: what cannot be read goes into quarantine with its reason, out of every queue; the
@@ -344,16 +312,14 @@ func TestUnreadableMessageIsQuarantined(t *testing.T) {
 				return strings.Contains(body, base64.StdEncoding.EncodeToString([]byte(poison)))
 			})
 			var q struct{ Queue, Reason, SHA256 string }
-			if err := json.Unmarshal([]byte(body), &q); err != nil || q.Queue != name || q.Reason == "" ||
-				len(q.SHA256) != 64 {
-				t.Errorf("%v %+v", err, q)
-			}
+			require.NoError(t, json.Unmarshal([]byte(body), &q))
+			require.Equal(t, name, q.Queue)
+			require.NotEmpty(t, q.Reason)
+			require.Len(t, q.SHA256, 64)
 			waitFor(t, "empty queue", func() bool { return s.depth(t, queue) == 0 })
 			if n := s.depth(t, queue+"Dead"); n > 0 {
 				for _, m := range receive(t.Context(), s.sqs, s.url(t, queue+"Dead"), 0) {
-					if *m.Body == poison {
-						t.Error("poison is among the dead letters too")
-					}
+					require.NotEqual(t, poison, *m.Body)
 				}
 			}
 		})
@@ -369,15 +335,12 @@ func (s *site) depth(t *testing.T, queue string) int {
 		AttributeNames: attributeNames("ApproximateNumberOfMessages",
 			"ApproximateNumberOfMessagesNotVisible"),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	total := 0
 	for _, value := range out.Attributes {
 		var n int
-		if _, err := fmt.Sscan(value, &n); err != nil {
-			t.Fatal(err)
-		}
+		_, err := fmt.Sscan(value, &n)
+		require.NoError(t, err)
 		total += n
 	}
 	return total

@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/client/aws/operate"
@@ -62,9 +63,9 @@ func TestGrantsSufficeToProcess(t *testing.T) {
 	o.notified("completed", soon)
 	o.oneKeyPerStep()
 	// the agent's ledger too
-	if k := o.task(); k.ProcessState != "Processed" || k.Step("book-shipment").State != "Processed" {
-		t.Errorf("%+v", k)
-	}
+	k := o.task()
+	require.EqualValues(t, "Processed", k.ProcessState)
+	require.EqualValues(t, "Processed", k.Step("book-shipment").State)
 }
 
 func TestGrantsSufficeToUndo(t *testing.T) {
@@ -73,9 +74,7 @@ func TestGrantsSufficeToUndo(t *testing.T) {
 	s.remote.on(o.id, "charge-payment", "do", func(int, call) (int, string) { return refused() })
 	o.submit()
 	o.notified("undone", soon)
-	if k := o.task(); k.ProcessState != "Compensated" {
-		t.Errorf("%+v", k)
-	}
+	require.EqualValues(t, "Compensated", o.task().ProcessState)
 }
 
 func TestGrantsSufficeToAlert(t *testing.T) {
@@ -84,9 +83,7 @@ func TestGrantsSufficeToAlert(t *testing.T) {
 	s.remote.on(o.id, "settle", "do", func(int, call) (int, string) { return taken() })
 	o.submit()
 	o.notified("failed", soon)
-	if a := o.alerted(); a.Step != "settle" {
-		t.Errorf("%+v", a)
-	}
+	require.Equal(t, "settle", o.alerted().Step)
 }
 
 // EventBridge Scheduler fires the Supervisor, which hands a step back whose agent was killed in
@@ -100,9 +97,9 @@ func TestGrantsSufficeToRescue(t *testing.T) {
 	began := time.Now()
 	o.notified("completed", rescued)
 	t.Logf("done %.1f s after the agent's death", time.Since(began).Seconds())
-	if k := o.task(); k.Step("settle").Failures.Do != 1 || k.Step("settle").Attempt < 2 {
-		t.Errorf("%+v", k)
-	}
+	k := o.task()
+	require.Equal(t, 1, k.Step("settle").Failures.Do)
+	require.GreaterOrEqual(t, k.Step("settle").Attempt, 2)
 	for _, d := range s.proxy.denied(0) {
 		t.Errorf("%s was refused something: %s", d.function, d.answer)
 	}
@@ -133,9 +130,8 @@ func important(s *site, t *testing.T) func() bool {
 // afterRestart sends an order to a new process of a function, which has nothing in its memory.
 func afterRestart(function string) use {
 	return func(s *site, t *testing.T) func() bool {
-		if _, err := kill(s.function(t, function)); err != nil {
-			t.Fatal(err)
-		}
+		_, err := kill(s.function(t, function))
+		require.NoError(t, err)
 		return shop(s, t)
 	}
 }
@@ -148,14 +144,11 @@ func undefined(s *site, t *testing.T) func() bool {
 		TableName: table, ProjectionExpression: aws.String("#h"),
 		ExpressionAttributeNames: map[string]string{"#h": tables.DefinitionKey},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, key := range all.Items {
-		if _, err := s.dynamo.DeleteItem(t.Context(),
-			&dynamodb.DeleteItemInput{TableName: table, Key: key}); err != nil {
-			t.Fatal(err)
-		}
+		_, err := s.dynamo.DeleteItem(t.Context(),
+			&dynamodb.DeleteItemInput{TableName: table, Key: key})
+		require.NoError(t, err)
 	}
 	return afterRestart("Scheduler")(s, t)
 }
@@ -195,15 +188,11 @@ func (o *order) alertCame() bool {
 // ticked waits for a start by the clock that came after it.
 func ticked(s *site, t *testing.T) func() bool {
 	c, err := operate.OpenWith(t.Context(), s.config, s.assembly.Stack)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	from := time.Now()
 	return func() bool {
 		all, err := c.Schedules(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return slices.ContainsFunc(all, func(x client.Schedule) bool {
 			return slices.ContainsFunc(x.Starts,
 				func(at client.ScheduledStart) bool { return at.Sent && at.At.After(from) })
@@ -367,9 +356,7 @@ func TestEachGrantIsNecessary(t *testing.T) {
 	for _, n := range needs() {
 		t.Run(strings.ReplaceAll(n.String(), " ", "/"), func(t *testing.T) {
 			role, whole := s.rolePolicy(t, n.actor)
-			if !slices.Contains(whole.grants(s, n.actor), n.grant) {
-				t.Fatalf("the role has no such grant; it has %v", whole.grants(s, n.actor))
-			}
+			require.Contains(t, whole.grants(s, n.actor), n.grant)
 			before := len(s.proxy.denied(0))
 			s.putRolePolicy(t, role, whole.without(s, n.grant))
 			t.Cleanup(func() { s.putRolePolicy(t, role, whole) }) // the next one needs it
@@ -441,9 +428,7 @@ func TestEachGrantIsListed(t *testing.T) {
 	} {
 		_, p := s.rolePolicy(t, actor)
 		for _, g := range p.grants(s, actor) {
-			if reason := unseen(g); shown[g] == (reason != "") {
-				t.Errorf("%s: shown to be needed: %t; reason not to: %q", g, shown[g], reason)
-			}
+			require.NotEqual(t, unseen(g) != "", shown[g], "%+v", g)
 		}
 	}
 }

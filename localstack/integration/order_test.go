@@ -10,6 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -78,9 +79,7 @@ func (o *order) submit() *order {
 func (s *site) url(t *testing.T, queue string) string {
 	t.Helper()
 	url := s.outputs["Engine"+queue+"Url"]
-	if url == "" {
-		t.Fatalf("the stack has no output Engine%sUrl", queue)
-	}
+	require.NotEmpty(t, url, queue)
 	return url
 }
 
@@ -95,12 +94,11 @@ func (s *site) send(t *testing.T, queue, body string) {
 			client = s.as(t, "AgentPayment")
 		}
 	}
-	if _, err := client.SendMessage(t.Context(), &sqs.SendMessageInput{
+	_, err := client.SendMessage(t.Context(), &sqs.SendMessageInput{
 		QueueUrl:    aws.String(s.url(t, queue)),
 		MessageBody: &body,
-	}); err != nil {
-		t.Fatal(err)
-	}
+	})
+	require.NoError(t, err)
 }
 
 // statuses are those of this order so far, each one once.
@@ -191,9 +189,8 @@ func (o *order) task() *protocol.Task {
 	if err == nil {
 		t, err = state.TaskOf(r)
 	}
-	if err != nil || t.Damaged != "" {
-		o.t.Fatalf("order %s: its item cannot be read: %v\n%s", o.id, err, o.item())
-	}
+	require.NoError(o.t, err)
+	require.Empty(o.t, t.Damaged)
 	return t
 }
 

@@ -2,12 +2,13 @@ package integration
 
 import (
 	"encoding/json"
-	"reflect"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
+
+	"github.com/stretchr/testify/require"
 )
 
 // outcome is a line with the metrics of ended orders.
@@ -41,9 +42,7 @@ func TestOutcomesAreLogged(t *testing.T) {
 			&cloudwatchlogs.FilterLogEventsInput{LogGroupName: &group}))
 		for _, e := range found.Events {
 			if strings.Contains(*e.Message, `"_aws"`) {
-				if err := json.Unmarshal([]byte(*e.Message), &got); err != nil {
-					t.Fatalf("%s: %v", *e.Message, err)
-				}
+				require.NoError(t, json.Unmarshal([]byte(*e.Message), &got))
 			}
 			if got.Workflow == "outcome" {
 				return true
@@ -51,17 +50,19 @@ func TestOutcomesAreLogged(t *testing.T) {
 		}
 		return false
 	})
-	if got.Workflow != "outcome" || got.State != "Processed" || got.OrdersEnded != 1 ||
-		!strings.HasPrefix(got.Deployment, s.assembly.Stack) || len(got.OrderDuration) != 1 {
-		t.Errorf("%+v", got)
-	}
-	if age := time.Since(time.UnixMilli(got.AWS.Timestamp)); age < 0 || age > longest {
-		t.Errorf("its timestamp is %s old", age)
-	}
+	require.Equal(t, "outcome", got.Workflow)
+	require.Equal(t, "Processed", got.State)
+	require.Equal(t, 1, got.OrdersEnded)
+	require.True(t, strings.HasPrefix(got.Deployment, s.assembly.Stack), "%+v", got)
+	require.Len(t, got.OrderDuration, 1)
+	age := time.Since(time.UnixMilli(got.AWS.Timestamp))
+	require.GreaterOrEqual(t, age, time.Duration(0))
+	require.LessOrEqual(t, age, longest)
 	want := []struct{ Name, Unit string }{{"OrderDuration", "Milliseconds"}, {"OrdersEnded", "Count"}}
 	dimensions := [][]string{{"Deployment", "Workflow", "State"}}
-	if m := got.AWS.CloudWatchMetrics; len(m) != 1 || m[0].Namespace != "Stepkeeper" ||
-		!reflect.DeepEqual(m[0].Dimensions, dimensions) || !reflect.DeepEqual(m[0].Metrics, want) {
-		t.Errorf("%+v", m)
-	}
+	m := got.AWS.CloudWatchMetrics
+	require.Len(t, m, 1)
+	require.Equal(t, "Stepkeeper", m[0].Namespace)
+	require.Equal(t, dimensions, m[0].Dimensions)
+	require.Equal(t, want, m[0].Metrics)
 }

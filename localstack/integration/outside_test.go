@@ -10,6 +10,7 @@ import (
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/smithy-go"
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/client/aws/operate"
@@ -120,9 +121,7 @@ func outsideCalls(actor string) []outside {
 			on("sqs:ReceiveMessage", "RepliesDead"),
 			on("sqs:DeleteMessage", "RepliesDead"),
 		}, func(t *testing.T, u *user, _ *order) error {
-			if err := cdkapp.DeadLetter(t.Context(), u.s.config, u.s.url(t, "RepliesDead"), "{}"); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, cdkapp.DeadLetter(t.Context(), u.s.config, u.s.url(t, "RepliesDead"), "{}"))
 			return with(t, u, func(c *client.Client) error {
 				return c.Discard(t.Context(), client.Handling{
 					Queue: "replies", All: true, By: actor,
@@ -155,15 +154,11 @@ func TestOutside(t *testing.T) {
 			for _, c := range outsideCalls(actor) {
 				for _, g := range c.needs {
 					u.may(t, whole.without(s, g))
-					if err := c.do(t, u, o); !errors.Is(err, client.ErrForbidden) {
-						t.Errorf("%s without %s: %v", c.name, g, err)
-					}
+					require.ErrorIs(t, c.do(t, u, o), client.ErrForbidden, c.name)
 					shown[g] = true
 				}
 				u.may(t, whole)
-				if err := c.do(t, u, o); err != nil {
-					t.Errorf("%s with all that it may: %v", c.name, err)
-				}
+				require.NoError(t, c.do(t, u, o), c.name)
 			}
 			for _, g := range whole.grants(s, actor) {
 				if !shown[g] {
@@ -192,9 +187,7 @@ func (s *site) byHand(t *testing.T, u *user, whole policy, g grant) {
 	}
 	client := sqs.NewFromConfig(u.Config)
 	arn, err := s.arn(t.Context(), url)
-	if err != nil {
-		t.Fatalf("%s: %v", g, err)
-	}
+	require.NoError(t, err)
 	try := map[string]func() error{
 		"sqs:GetQueueAttributes": func() error {
 			_, err := client.GetQueueAttributes(t.Context(),
@@ -233,9 +226,7 @@ func (s *site) byHand(t *testing.T, u *user, whole policy, g grant) {
 	}
 	call, known := try[g.action]
 	if call == nil {
-		if !known {
-			t.Errorf("%s: nothing shows that it is needed", g)
-		}
+		require.True(t, known, "%s: nothing shows that it is needed", g)
 		return
 	}
 	for _, may := range []bool{false, true} {
@@ -246,8 +237,6 @@ func (s *site) byHand(t *testing.T, u *user, whole policy, g grant) {
 		u.may(t, p)
 		var api smithy.APIError
 		denied := errors.As(call(), &api) && strings.HasPrefix(api.ErrorCode(), "AccessDenied")
-		if denied == may {
-			t.Errorf("%s: granted: %t, refused: %t (%v)", g, may, denied, api)
-		}
+		require.NotEqual(t, may, denied)
 	}
 }

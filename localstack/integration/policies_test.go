@@ -3,7 +3,6 @@ package integration
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/iam"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/localstack/cdkapp"
 )
@@ -67,9 +67,7 @@ func readPolicy(t *testing.T, document *string) policy {
 	if err == nil {
 		err = json.Unmarshal([]byte(text), &p)
 	}
-	if err != nil {
-		t.Fatalf("policy %s: %v", aws.ToString(document), err)
-	}
+	require.NoError(t, err)
 	return p
 }
 
@@ -207,9 +205,7 @@ func (s *site) rolePolicy(t *testing.T, actor string) (role string, p policy) {
 	role = s.resources[s.logical(t, actor+"Role")]
 	out, err := s.iam.GetRolePolicy(t.Context(),
 		&iam.GetRolePolicyInput{RoleName: &role, PolicyName: aws.String("Access")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return role, readPolicy(t, out.PolicyDocument)
 }
 
@@ -220,9 +216,7 @@ func (s *site) putRolePolicy(t *testing.T, role string, p policy) {
 		RoleName:   &role,
 		PolicyName: aws.String("Access"), PolicyDocument: aws.String(p.text()),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 }
 
 // managedPolicy is a policy for people and programs outside.
@@ -230,14 +224,10 @@ func (s *site) managedPolicy(t *testing.T, output string) policy {
 	t.Helper()
 	arn := s.outputs[output]
 	got, err := s.iam.GetPolicy(t.Context(), &iam.GetPolicyInput{PolicyArn: &arn})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	out, err := s.iam.GetPolicyVersion(t.Context(),
 		&iam.GetPolicyVersionInput{PolicyArn: &arn, VersionId: got.Policy.DefaultVersionId})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return readPolicy(t, out.PolicyVersion.Document)
 }
 
@@ -251,13 +241,10 @@ type user struct {
 func (s *site) newUser(t *testing.T, name string) *user {
 	t.Helper()
 	name = s.assembly.Stack + "-" + name
-	if _, err := s.iam.CreateUser(t.Context(), &iam.CreateUserInput{UserName: &name}); err != nil {
-		t.Fatal(err)
-	}
+	_, err := s.iam.CreateUser(t.Context(), &iam.CreateUserInput{UserName: &name})
+	require.NoError(t, err)
 	key, err := s.iam.CreateAccessKey(t.Context(), &iam.CreateAccessKeyInput{UserName: &name})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	u := &user{s: s, name: name, Config: s.config.Copy()}
 	u.Credentials = aws.NewCredentialsCache(
 		aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
@@ -275,9 +262,7 @@ func (u *user) may(t *testing.T, p policy) {
 		UserName:   &u.name,
 		PolicyName: aws.String("Access"), PolicyDocument: aws.String(p.text()),
 	})
-	if err != nil {
-		t.Fatal(fmt.Errorf("policy of %s: %w", u.name, err))
-	}
+	require.NoError(t, err)
 }
 
 // as is a client with the role of a function. The queues' own policies name who may send: to an
@@ -287,9 +272,7 @@ func (s *site) as(t *testing.T, actor string) *sqs.Client {
 	role := "arn:aws:iam::" + cdkapp.Account + ":role/" + s.resources[s.logical(t, actor+"Role")]
 	out, err := sts.NewFromConfig(s.config).AssumeRole(t.Context(),
 		&sts.AssumeRoleInput{RoleArn: &role, RoleSessionName: aws.String("test")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	c := s.config.Copy()
 	c.Credentials = aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 		return aws.Credentials{

@@ -24,6 +24,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	s3types "github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/infra/emulate"
 	"github.com/stepkeeper/stepkeeper/localstack/cdkapp"
@@ -43,9 +44,7 @@ func TestUsersProject(t *testing.T) {
 	defer service.Close()
 	run := s.project(t, dir)
 
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Mkdir(dir, 0o700))
 	run("init", "--aws")
 	run("agent", "new", "courier", "--dir", "agents/courier")
 	replace(t, filepath.Join(dir, "agents.yaml"), "http://127.0.0.1:9100", service.URL)
@@ -56,27 +55,20 @@ func TestUsersProject(t *testing.T) {
 		"	courier := agents[\"courier\"]\n	courier.Environment = map[string]string{\"COURIER_URL\": \""+
 			service.URL+"\"}\n	agents[\"courier\"] = courier\n	props := &infra.Props{",
 	)
-	if err := os.Rename(filepath.Join(dir, "agents/courier/workflow.yaml"),
-		filepath.Join(dir, "workflows/courier.yaml")); err != nil {
-		t.Fatal(err)
-	}
+	err := os.Rename(filepath.Join(dir, "agents/courier/workflow.yaml"),
+		filepath.Join(dir, "workflows/courier.yaml"))
+	require.NoError(t, err)
 
 	page, err := os.ReadFile("../../docs/tutorials/first-deployment.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	local := typed(t, page, `    stepkeeper (aws local up)\n    stepkeeper (aws local deploy)\n`)
-	if out := run(strings.Fields(local[0])...); !strings.Contains(out, "runs already") {
-		t.Errorf("it does not use the LocalStack that runs:\n%s", out)
-	}
+	require.Contains(t, run(strings.Fields(local[0])...), "runs already")
 	var deployed struct {
 		Stack, Endpoint, Region string
 		Outputs                 map[string]string
 	}
 	out := run(append(strings.Fields(local[1]), "--output", "json")...)
-	if err := json.Unmarshal([]byte(out), &deployed); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal([]byte(out), &deployed))
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 		defer cancel()
@@ -84,10 +76,9 @@ func TestUsersProject(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	if deployed.Stack != name+"-local" || deployed.Endpoint != *s.config.BaseEndpoint ||
-		deployed.Region != s.config.Region {
-		t.Errorf("%+v", deployed)
-	}
+	require.Equal(t, name+"-local", deployed.Stack)
+	require.Equal(t, *s.config.BaseEndpoint, deployed.Endpoint)
+	require.Equal(t, s.config.Region, deployed.Region)
 	sent := typed(
 		t,
 		page,
@@ -98,19 +89,16 @@ func TestUsersProject(t *testing.T) {
 		sent[1],
 		`{"schema":1,"orderId":"c-1","workflow":"courier-example","replyTo":"app","order":{"amount":1}}`,
 	} {
-		if _, err := s.sqs.SendMessage(t.Context(), &sqs.SendMessageInput{
+		_, err := s.sqs.SendMessage(t.Context(), &sqs.SendMessageInput{
 			QueueUrl: aws.String(deployed.Outputs[sent[0]]), MessageBody: aws.String(body),
-		}); err != nil {
-			t.Fatal(err)
-		}
+		})
+		require.NoError(t, err)
 	}
 	ended := map[string]string{}
 	waitFor(t, "end of both orders", func() bool {
 		for _, m := range receive(t.Context(), s.sqs, deployed.Outputs[sent[2]], 1) {
 			var st status
-			if err := json.Unmarshal([]byte(*m.Body), &st); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, json.Unmarshal([]byte(*m.Body), &st))
 			if st.Kind == "completed" || st.Kind == "undone" || st.Kind == "failed" ||
 				st.Kind == "refused" {
 				ended[st.OrderID] = st.Kind
@@ -118,9 +106,8 @@ func TestUsersProject(t *testing.T) {
 		}
 		return len(ended) == 2
 	})
-	if ended["o-1"] != "completed" || ended["c-1"] != "completed" {
-		t.Errorf("%v", ended)
-	}
+	require.Equal(t, "completed", ended["o-1"])
+	require.Equal(t, "completed", ended["c-1"])
 	item, err := s.dynamo.GetItem(
 		t.Context(),
 		&dynamodb.GetItemInput{
@@ -128,33 +115,23 @@ func TestUsersProject(t *testing.T) {
 			Key:       map[string]types.AttributeValue{"OrderID": &types.AttributeValueMemberS{Value: "o-1"}},
 		},
 	)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, shown := range strings.Split(typed(t, page, `The item shows (.*?) of`)[0], ", ") {
 		for _, attribute := range strings.Split(shown, " and ") {
-			if item.Item[attribute] == nil {
-				t.Errorf("the item has no %s: %v", attribute, item.Item)
-			}
+			require.NotNil(t, item.Item[attribute], "the item has no %s: %v", attribute, item.Item)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(dir, "orders.jsonl"), []byte(`{"schema":1,"orderId":"o-2",`+
-		`"workflow":"booking","order":{"seat":"12B","card":"card-2","price":1}}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	err = os.WriteFile(filepath.Join(dir, "orders.jsonl"), []byte(`{"schema":1,"orderId":"o-2",`+
+		`"workflow":"booking","order":{"seat":"12B","card":"card-2","price":1}}`), 0o600)
+	require.NoError(t, err)
 	commands := typed(
 		t,
 		page,
 		`(?s)    stepkeeper --stack shop-dev (submit [^\n]*)\n.*    stepkeeper --stack shop-dev (show [^\n]*)\n`,
 	)
 	run(append(strings.Fields(commands[0]), "--stack", deployed.Stack)...)
-	if out := run(append(strings.Fields(commands[1]), "--stack", deployed.Stack)...); !strings.Contains(out,
-		"Processed") {
-		t.Errorf("show: %s", out)
-	}
-	if out := run("aws", "local", "down"); !strings.Contains(out, "nothing to stop") {
-		t.Errorf("it stopped a LocalStack that it had not started:\n%s", out)
-	}
+	require.Contains(t, run(append(strings.Fields(commands[1]), "--stack", deployed.Stack)...), "Processed")
+	require.Contains(t, run("aws", "local", "down"), "nothing to stop")
 }
 
 // The same project by its plain template: zips in a bucket, CloudFormation, and nothing of the CDK.
@@ -167,17 +144,14 @@ func TestPlainTemplate(t *testing.T) {
 		_, _ = w.Write([]byte(`{"reserveId":"r-1"}`))
 	}))
 	defer service.Close()
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Mkdir(dir, 0o700))
 	run := s.project(t, dir)
 	run("init", "--aws")
 	replace(t, filepath.Join(dir, "agents.yaml"), "http://127.0.0.1:9100", service.URL)
 	var written struct{ Stack, Template string }
-	if err := json.Unmarshal([]byte(run("aws", "template", "--output", "json", "--context", "stage=local",
-		"--context", emulate.Context+"="+localstack)), &written); err != nil {
-		t.Fatal(err)
-	}
+	err := json.Unmarshal([]byte(run("aws", "template", "--output", "json", "--context", "stage=local",
+		"--context", emulate.Context+"="+localstack)), &written)
+	require.NoError(t, err)
 	storage := s3.NewFromConfig(s.config, func(o *s3.Options) { o.UsePathStyle = true })
 	must[*s3.CreateBucketOutput](t)(storage.CreateBucket(t.Context(), &s3.CreateBucketInput{
 		Bucket: &name,
@@ -220,23 +194,19 @@ func TestPlainTemplate(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	if err := cloudformation.NewStackCreateCompleteWaiter(stacks).Wait(t.Context(),
-		&cloudformation.DescribeStacksInput{StackName: &name}, 5*time.Minute); err != nil {
-		t.Fatal(err)
-	}
-	if out := run("submit", "--stack", name, "--workflow", "booking", "--id", "o-1", "--wait",
-		"order.json"); !strings.Contains(out, "Processed") {
-		t.Error(out)
-	}
+	err = cloudformation.NewStackCreateCompleteWaiter(stacks).Wait(t.Context(),
+		&cloudformation.DescribeStacksInput{StackName: &name}, 5*time.Minute)
+	require.NoError(t, err)
+	out := run("submit", "--stack", name, "--workflow", "booking", "--id", "o-1", "--wait",
+		"order.json")
+	require.Contains(t, out, "Processed")
 }
 
 // typed returns the groups of a pattern in a page.
 func typed(t *testing.T, page []byte, pattern string) (groups []string) {
 	t.Helper()
 	match := regexp.MustCompile(pattern).FindSubmatch(page)
-	if match == nil {
-		t.Fatalf("the page has no %s", pattern)
-	}
+	require.NotNil(t, match, "the page has no %s", pattern)
 	for _, group := range match[1:] {
 		groups = append(groups, string(group))
 	}
@@ -247,13 +217,9 @@ func typed(t *testing.T, page []byte, pattern string) (groups []string) {
 func (s *site) project(t *testing.T, dir string) func(args ...string) string {
 	t.Helper()
 	program, err := build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	endpoint, err := url.Parse(*s.config.BaseEndpoint)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	state := t.TempDir()
 	return func(args ...string) string {
 		t.Helper()
@@ -266,9 +232,7 @@ func (s *site) project(t *testing.T, dir string) func(args ...string) string {
 		var notes strings.Builder
 		cmd.Stderr = &notes
 		out, err := cmd.Output()
-		if err != nil {
-			t.Fatalf("stepkeeper %s: %v\n%s%s", strings.Join(args, " "), err, out, notes.String())
-		}
+		require.NoError(t, err)
 		if len(out) == 0 {
 			return notes.String()
 		}
@@ -280,13 +244,7 @@ func (s *site) project(t *testing.T, dir string) func(args ...string) string {
 func replace(t *testing.T, file, old, text string) {
 	t.Helper()
 	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(string(data), old) {
-		t.Fatalf("%s has no %q", file, old)
-	}
-	if err := os.WriteFile(file, []byte(strings.ReplaceAll(string(data), old, text)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.Contains(t, string(data), old, file)
+	require.NoError(t, os.WriteFile(file, []byte(strings.ReplaceAll(string(data), old, text)), 0o600))
 }

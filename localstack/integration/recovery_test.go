@@ -3,7 +3,6 @@ package integration
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -16,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/scheduler"
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/client"
 	clientaws "github.com/stepkeeper/stepkeeper/client/aws"
@@ -31,9 +31,7 @@ import (
 func (s *site) beside(ctx context.Context, t *testing.T, a *cdkapp.Assembly, name string) *site {
 	t.Helper()
 	outputs, err := cdkapp.DeployAs(ctx, s.config, a, name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
 		if err := cdkapp.Delete(context.WithoutCancel(ctx), s.config, name); err != nil {
 			t.Error(err)
@@ -53,25 +51,17 @@ func (s *site) deployAgain(ctx context.Context, t *testing.T, settings map[strin
 	name := s.assembly.Stack
 	settings["stack"] = name
 	a, err := cdkapp.Synthesise(ctx, filepath.Join("..", "..", "infra"), t.TempDir(), s.backend, settings)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := deployed.prepare(a); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, deployed.prepare(a))
 	s.outputs, err = cdkapp.DeployAs(ctx, s.config, a, name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 }
 
 // running is the state that all event source mappings of a stack have; "" if they differ.
 func (s *site) running(t *testing.T) (state string) {
 	t.Helper()
 	outputs, err := clientaws.Describe(t.Context(), s.config, s.assembly.Stack)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for queue, uuid := range outputs.Mappings {
 		m, err := s.lambda.GetEventSourceMapping(t.Context(), &lambda.GetEventSourceMappingInput{UUID: &uuid})
 		if err != nil {
@@ -90,22 +80,16 @@ func (s *site) running(t *testing.T) (state string) {
 func (s *site) starts(t *testing.T) string {
 	t.Helper()
 	outputs, err := clientaws.Describe(t.Context(), s.config, s.assembly.Stack)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if outputs.Rule != "" {
 		r, err := eventbridge.NewFromConfig(s.config).DescribeRule(t.Context(),
 			&eventbridge.DescribeRuleInput{Name: &outputs.Rule})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return string(r.State)
 	}
 	is, err := scheduler.NewFromConfig(s.config).GetSchedule(t.Context(),
 		&scheduler.GetScheduleInput{Name: &outputs.Schedule})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return string(is.State)
 }
 
@@ -119,9 +103,7 @@ func (s *site) tables(t *testing.T) map[string]string {
 	pages := dynamodb.NewListTablesPaginator(s.dynamo, &dynamodb.ListTablesInput{})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, name := range page.TableNames {
 			for _, agent := range []string{"shipping", "notification"} {
 				if strings.HasPrefix(name, s.assembly.Stack+"-EngineLedger"+strings.ToUpper(agent[:1])+
@@ -131,9 +113,7 @@ func (s *site) tables(t *testing.T) map[string]string {
 			}
 		}
 	}
-	if len(all) != 4 {
-		t.Fatalf("the stack has the tables %v", all)
-	}
+	require.Len(t, all, 4)
 	return all
 }
 
@@ -141,9 +121,7 @@ func (s *site) tables(t *testing.T) map[string]string {
 func (s *site) copyTable(t *testing.T, from, to string) {
 	t.Helper()
 	d, err := s.dynamo.DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: &from})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	in := &dynamodb.CreateTableInput{
 		TableName: &to, KeySchema: d.Table.KeySchema,
 		AttributeDefinitions: d.Table.AttributeDefinitions, BillingMode: types.BillingModePayPerRequest,
@@ -155,23 +133,19 @@ func (s *site) copyTable(t *testing.T, from, to string) {
 				Projection: index.Projection,
 			})
 	}
-	if _, err := s.dynamo.CreateTable(t.Context(), in); err != nil {
-		t.Fatal(err)
-	}
+	_, err = s.dynamo.CreateTable(t.Context(), in)
+	require.NoError(t, err)
 	ctx := context.WithoutCancel(t.Context())
 	t.Cleanup(func() { _, _ = s.dynamo.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &to}) })
 	pages := dynamodb.NewScanPaginator(s.dynamo,
 		&dynamodb.ScanInput{TableName: &from, ConsistentRead: aws.Bool(true)})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, item := range page.Items {
-			if _, err := s.dynamo.PutItem(t.Context(),
-				&dynamodb.PutItemInput{TableName: &to, Item: item}); err != nil {
-				t.Fatal(err)
-			}
+			_, err := s.dynamo.PutItem(t.Context(),
+				&dynamodb.PutItemInput{TableName: &to, Item: item})
+			require.NoError(t, err)
 		}
 	}
 }
@@ -191,18 +165,14 @@ func (s *site) isApartFrom(t *testing.T, other *site) {
 		}
 	}
 	c, err := operate.OpenWith(t.Context(), s.config, other.assembly.Stack)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.Get(t.Context(), o.id); !errors.Is(err, client.ErrNotFound) {
-		t.Fatalf("the order of the one is known to the other: %v", err)
-	}
-	if _, err := c.Submit(t.Context(), client.Order{
+	require.NoError(t, err)
+	_, err = c.Get(t.Context(), o.id)
+	require.ErrorIs(t, err, client.ErrNotFound, "the order of the one is known to the other")
+	_, err = c.Submit(t.Context(), client.Order{
 		ID: o.id, Workflow: "calm", ReplyTo: "shop",
 		Content: json.RawMessage(strings.Replace(o.content(), "MUG-01", "MUG-02", 1)),
-	}); err != nil {
-		t.Fatal(err)
-	}
+	})
+	require.NoError(t, err)
 	if task, err := c.Wait(t.Context(), o.id); err != nil || task.State != "Processed" {
 		shown, _ := json.Marshal(task)
 		t.Fatalf("%s %v", shown, err)
@@ -256,23 +226,17 @@ func TestOrdersGoOnWithCopiedTables(t *testing.T) {
 	settings["stack"] = name
 	a, err := cdkapp.Synthesise(ctx, filepath.Join("..", "..", "infra"), filepath.Join(s.dir, "second"),
 		s.backend, settings)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.prepare(a); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, s.prepare(a))
 	second := s.beside(ctx, t, a, name)
-	if got, want := second.outputs["EngineOrdersTable"], s.assembly.Stack+"-copy-orders"; got != want {
-		t.Fatalf("the second stack works on %s, not on %s", got, want)
-	}
+	got, want := second.outputs["EngineOrdersTable"], s.assembly.Stack+"-copy-orders"
+	require.Equal(t, want, got)
 	onCopy := func(o *order) *order { return &order{t: t, s: second, id: o.id, body: o.body} }
 	lost := second.newOrder(t, "calm").submit()
 	waitFor(t, "message that waits", func() bool { return second.depth(t, "Intake") == 1 })
-	if k := onCopy(half).task(); k.ProcessState != "Processing" || lost.item() != "{}" ||
-		len(second.statuses.all()) > 0 {
-		t.Errorf("the stack that waits has worked: %+v %s", k, lost.item())
-	}
+	require.EqualValues(t, "Processing", onCopy(half).task().ProcessState)
+	require.Equal(t, "{}", lost.item())
+	require.Empty(t, second.statuses.all())
 	second.cli(t, "", ok, []string{"list"},
 		", 1 message waiting: its event source mapping is disabled; the stack was deployed with Paused: deploy it "+
 			"without")
@@ -283,28 +247,21 @@ func TestOrdersGoOnWithCopiedTables(t *testing.T) {
 	second.deployAgain(ctx, t, settings)
 	waitFor(t, "mappings that are on", func() bool { return second.running(t) == "Enabled" })
 	c, err := operate.OpenWith(ctx, s.config, name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if all, err := c.Unattended(ctx, ""); err != nil ||
-		slices.ContainsFunc(all, func(u client.Unattended) bool { return u.Reason != "" }) {
-		t.Fatalf("all mappings are enabled: %+v, %v", all, err)
-	}
+	require.NoError(t, err)
+	all, err := c.Unattended(ctx, "")
+	require.NoError(t, err)
+	require.False(t, slices.ContainsFunc(all, func(u client.Unattended) bool { return u.Reason != "" }))
 	go second.ticks.run(ctx, second, second.outputs["EngineSupervisorFunction"])
 	onCopy(half).notified("completed", rescued)
 	lost.notified("completed", rescued)
 	half.oneKeyPerStep()
 	for _, c := range s.remote.of(half.id, "link-1") {
-		if c.attempt != "1" {
-			t.Errorf("a step that was done was called again: %+v", c)
-		}
+		require.Equal(t, "1", c.attempt, "%+v", c)
 	}
 	again := onCopy(ended).submit() // its application has lost the status
 	waitFor(t, "end of the order that is sent again", func() bool { return second.depth(t, "Intake") == 0 })
-	if k := again.task(); k.ProcessState != "Processed" || len(s.remote.of(ended.id, "")) != calls {
-		t.Errorf("an order that had ended was worked on: %+v, %d calls, before %d", k,
-			len(s.remote.of(ended.id, "")), calls)
-	}
+	require.EqualValues(t, "Processed", again.task().ProcessState)
+	require.Len(t, s.remote.of(ended.id, ""), calls)
 }
 
 // A restore in the order of docs/how-to/aws-restore.md: pause, other table, deploy, resume. The deploy starts
@@ -321,25 +278,17 @@ func TestRestoreOfADeployment(t *testing.T) {
 	ended.notified("completed", rescued)
 	r.cli(t, "", ok, []string{"aws", "pause"}, " is paused: off are its schedule and ")
 	state := func() string { return r.running(t) + " " + r.starts(t) }
-	if got := state(); got != "Disabled DISABLED" {
-		t.Fatalf("after the pause it is %s", got)
-	}
+	require.Equal(t, "Disabled DISABLED", state())
 	to := s.assembly.Stack + "-restored-orders"
 	s.copyTable(t, r.outputs["EngineOrdersTable"], to)
 	settings := maps.Clone(s.settings)
 	settings["tables"] = "orders=arn:aws:dynamodb:" + s.config.Region + ":" + cdkapp.Account + ":table/" + to
 	r.deployAgain(ctx, t, settings)
-	if got := state() + " " + r.outputs["EngineOrdersTable"]; got != "Disabled DISABLED "+to {
-		t.Fatalf("after the deploy it is %s", got)
-	}
+	require.Equal(t, "Disabled DISABLED "+to, state()+" "+r.outputs["EngineOrdersTable"])
 	next := r.newOrder(t, "calm").submit()
 	waitFor(t, "message that waits", func() bool { return r.depth(t, "Intake") > 0 })
 	r.cli(t, "", ok, []string{"aws", "resume"}, " is running: on are its schedule and ")
-	if got := state(); got != "Enabled ENABLED" {
-		t.Fatalf("after the resume it is %s", got)
-	}
+	require.Equal(t, "Enabled ENABLED", state())
 	next.notified("completed", rescued)
-	if k := ended.task(); k.ProcessState != "Processed" {
-		t.Errorf("the order of the restored table: %+v", k)
-	}
+	require.EqualValues(t, "Processed", ended.task().ProcessState, "the order of the restored table")
 }

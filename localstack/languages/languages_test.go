@@ -24,6 +24,7 @@ import (
 	lambdatypes "github.com/aws/aws-sdk-go-v2/service/lambda/types"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	sqstypes "github.com/aws/aws-sdk-go-v2/service/sqs/types"
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/agenttest"
 	"github.com/stepkeeper/stepkeeper/infra/build"
@@ -43,13 +44,9 @@ func TestGradesOnLambda(t *testing.T) {
 	if endpoint == "" || os.Getenv("STEPKEEPER_BACKEND") == "ministack" {
 		t.Skip("SKIPPED: it needs LocalStack; run `make integration`")
 	}
-	if err := cdkapp.Loopback(endpoint); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, cdkapp.Loopback(endpoint))
 	c, err := config.LoadDefaultConfig(t.Context(), config.WithBaseEndpoint(endpoint))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, l := range []struct {
 		name, program, place, handler string
 		runtime                       lambdatypes.Runtime
@@ -74,9 +71,7 @@ func TestGradesOnLambda(t *testing.T) {
 			program := filepath.Join("..", "..", "sdk", filepath.FromSlash(l.program))
 			code := bundle(t, program, l.place, l.files)
 			o, err := agenttest.Attach(t.Context(), "coats")
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			defer o.Close()
 			o.Patience = 90 * time.Second // a first start is slow on a busy machine
 			effects := t.TempDir()
@@ -104,35 +99,24 @@ func bundle(t *testing.T, program, place string, files map[string]string) []byte
 	t.Helper()
 	sdk, err := filepath.Abs("../../sdk")
 	text, errRead := os.ReadFile(program)
-	if err != nil || errRead != nil {
-		t.Fatal(err, errRead)
-	}
+	require.NoError(t, err)
+	require.NoError(t, errRead)
 	folder := t.TempDir()
 	out := t.TempDir()
 	put := func(name, text string) {
 		path := filepath.Join(folder, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	put(place, strings.ReplaceAll(string(text), "../src/index.js", "stepkeeper"))
 	for name, text := range files {
 		put(name, strings.ReplaceAll(text, "SDK", filepath.ToSlash(sdk)))
 	}
-	if err := build.Bundle(folder, out, true); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, build.Bundle(folder, out, true))
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)
-	if err := w.AddFS(os.DirFS(out)); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, w.AddFS(os.DirFS(out)))
+	require.NoError(t, w.Close())
 	return b.Bytes()
 }
 
@@ -154,18 +138,14 @@ func (f function) create(t *testing.T, runtime lambdatypes.Runtime, handler stri
 			KeyType:       dynamotypes.KeyTypeHash,
 		}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _, _ = f.dynamo.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &f.name}) })
 	address := func(queue string) string { return queues + "/000000000000/" + queue }
 	urls, err := json.Marshal(map[string]string{
 		"requests-coats": address("requests-coats"),
 		"replies":        address("replies"), "quarantine": address("quarantine"),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_, err = f.lambda.CreateFunction(ctx, &lambda.CreateFunctionInput{
 		FunctionName: &f.name,
 		Runtime:      runtime, Handler: &handler, Code: &lambdatypes.FunctionCode{ZipFile: code},
@@ -176,17 +156,13 @@ func (f function) create(t *testing.T, runtime lambdatypes.Runtime, handler stri
 			"STEPKEEPER_LEDGER": f.name, "STEPKEEPER_QUEUES": string(urls),
 		}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
 		_, _ = f.lambda.DeleteFunction(ctx, &lambda.DeleteFunctionInput{FunctionName: &f.name})
 	})
 	active := lambda.NewFunctionActiveV2Waiter(f.lambda)
 	err = active.Wait(ctx, &lambda.GetFunctionInput{FunctionName: &f.name}, 2*time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 }
 
 // consume does what the mapping of a queue does, because the queue is the test's: it invokes the function

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/simulate/sim"
 )
@@ -37,34 +39,28 @@ func TestCheckFails(t *testing.T) {
 	forgets := sim.With(sim.Services{"creditor": {Forgets: 2 * core.Second}})
 	first := &recorder{TB: t}
 	report := sim.Check(first, transfer, forgets, sim.Seeds(2000), sim.Corpus(folder))
-	if len(first.errors) != 1 || !strings.Contains(first.errors[0], "invariant 3 is broken") ||
-		!strings.Contains(first.errors[0], "/0/credit") ||
-		!strings.Contains(first.errors[0], "stepkeeper simulate --replay "+folder) {
-		t.Fatalf("it failed with %q", first.errors)
-	}
-	if n := len(report.Tape.Choices); n > 10 {
-		t.Errorf("%d choices after shrinking", n)
-	}
+	require.Len(t, first.errors, 1)
+	require.Contains(t, first.errors[0], "invariant 3 is broken")
+	require.Contains(t, first.errors[0], "/0/credit")
+	require.Contains(t, first.errors[0], "stepkeeper simulate --replay "+folder)
+	require.LessOrEqual(t, len(report.Tape.Choices), 10)
 	again := &recorder{TB: t}
 	sim.Check(again, transfer, forgets, sim.Seeds(1), sim.Corpus(folder))
-	if len(again.errors) == 0 || !strings.Contains(again.errors[0], "the tape "+folder) {
-		t.Errorf("the tape was not played: %q", again.errors)
-	}
+	require.NotEmpty(t, again.errors)
+	require.Contains(t, again.errors[0], "the tape "+folder)
 	corrected := &recorder{TB: t}
 	sim.Check(corrected, transfer, sim.Seeds(50), sim.Corpus(folder))
-	if len(corrected.errors) > 0 || len(corrected.logs) != 1 ||
-		!strings.Contains(corrected.logs[0], "No violation in 50 seeds") {
-		t.Errorf("with services that remember: %q, %q", corrected.errors, corrected.logs)
-	}
+	require.Empty(t, corrected.errors)
+	require.Len(t, corrected.logs, 1)
+	require.Contains(t, corrected.logs[0], "No violation in 50 seeds")
 }
 
 // TestBreaks checks that a test that demonstrates a wrong workflow fails if nothing breaks.
 func TestBreaks(t *testing.T) {
 	r := &recorder{TB: t}
 	sim.Check(r, transfer, sim.Seeds(50), sim.Breaks("3"))
-	if len(r.errors) != 1 || !strings.Contains(r.errors[0], "invariant 3 should break") {
-		t.Errorf("%q", r.errors)
-	}
+	require.Len(t, r.errors, 1)
+	require.Contains(t, r.errors[0], "invariant 3 should break")
 }
 
 // TestReplay plays one tape with the workflow as its file is now.
@@ -72,21 +68,16 @@ func TestReplay(t *testing.T) {
 	folder := t.TempDir()
 	bad := filepath.Join(folder, "transfer.yaml")
 	text, err := os.ReadFile(transfer)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	keep(t, bad, string(text))
 	found := &recorder{TB: t}
 	sim.Check(found, bad, sim.With(sim.Services{"debtor": {Grade: core.Idempotent}}), sim.Seeds(2000),
 		sim.Corpus(folder))
 	files, err := filepath.Glob(filepath.Join(folder, "*.json"))
-	if err != nil || len(files) != 1 {
-		t.Fatalf("tapes %v, %v", files, err)
-	}
+	require.NoError(t, err)
+	require.Len(t, files, 1)
 	tape, err := os.ReadFile(files[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r := &recorder{TB: t}
 	if sim.Replay(r, bad, string(tape)); len(r.errors) != 1 ||
 		!strings.Contains(r.errors[0], "invariant 11") {
@@ -101,26 +92,22 @@ func TestReplay(t *testing.T) {
 
 func keep(t *testing.T, file, text string) {
 	t.Helper()
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 }
 
 // Which seeds are run, for how long at most, and with which faults, is said by options.
 func TestWhatIsRun(t *testing.T) {
 	first := sim.Check(t, transfer, sim.Seeds(40), sim.Corpus(""))
 	other := sim.Check(t, transfer, sim.Seeds(40), sim.Corpus(""), sim.From(1000))
-	if first.Seeds != 40 || other.Seeds != 40 || maps.Equal(first.FaultsByKind, other.FaultsByKind) {
-		t.Errorf("seeds from 0 and from 1000 met %v and %v", first.FaultsByKind, other.FaultsByKind)
-	}
+	require.Equal(t, 40, first.Seeds)
+	require.Equal(t, 40, other.Seeds)
+	require.NotEqual(t, other.FaultsByKind, first.FaultsByKind)
 	often := func(a, b string) int { return first.FaultsByKind[a] - first.FaultsByKind[b] }
 	name := slices.MaxFunc(slices.Sorted(maps.Keys(first.FaultsByKind)), often)
-	if only := sim.Check(t, transfer, sim.Seeds(40), sim.Corpus(""),
-		sim.Only(t, name)); len(only.FaultsByKind) != 1 || only.FaultsByKind[name] == 0 {
-		t.Errorf("of %s alone: %v", name, only.FaultsByKind)
-	}
-	if short := sim.Check(t, transfer, sim.Seeds(1_000_000), sim.Corpus(""),
-		sim.For(time.Nanosecond)); short.Seeds > 1000 {
-		t.Errorf("%d seeds in no time", short.Seeds)
-	}
+	only := sim.Check(t, transfer, sim.Seeds(40), sim.Corpus(""),
+		sim.Only(t, name))
+	require.Len(t, only.FaultsByKind, 1)
+	require.NotZero(t, only.FaultsByKind[name])
+	require.LessOrEqual(t, sim.Check(t, transfer, sim.Seeds(1_000_000), sim.Corpus(""), sim.For(time.Nanosecond)).Seeds,
+		1000)
 }

@@ -29,6 +29,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
 	"github.com/aws/aws-sdk-go-v2/service/sns"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/infra/emulate"
 	"github.com/stepkeeper/stepkeeper/localstack/cdkapp"
@@ -78,15 +79,12 @@ func TestAccount(t *testing.T) {
 	c.console()
 	c.redrive()
 
-	if _, err := secretsmanager.NewFromConfig(c.config).PutSecretValue(c.ctx,
-		&secretsmanager.PutSecretValueInput{SecretId: &secret, SecretString: aws.String("2")}); err != nil {
-		t.Fatal(err)
-	}
+	_, err := secretsmanager.NewFromConfig(c.config).PutSecretValue(c.ctx,
+		&secretsmanager.PutSecretValueInput{SecretId: &secret, SecretString: aws.String("2")})
+	require.NoError(t, err)
 	before := c.code()
 	c.deploy(topic, secret, "first", "added") // the workflows are in the Scheduler's code
-	if c.code() == before {
-		t.Error("the change did not update the Scheduler's code")
-	}
+	require.NotEqual(t, before, c.code())
 	c.smoke("application", "added")
 	c.doctor()
 }
@@ -96,26 +94,20 @@ func start(t *testing.T) *check {
 	endpoint := os.Getenv(varEmulator)
 	account := os.Getenv(varAccount)
 	if endpoint != "" {
-		if err := cdkapp.Loopback(endpoint); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, cdkapp.Loopback(endpoint))
 		account = cdkapp.Account
 	}
 	if account == "" {
 		t.Skip("SKIPPED: NO ACCOUNT WAS CHECKED, because " + varAccount +
 			" is not set; run `make account-check ACCOUNT=123456789012`, or with BACKEND=ministack")
 	}
-	if !regexp.MustCompile(`^[0-9]{12}$`).MatchString(account) {
-		t.Fatalf("%s is %.40q; it must be the 12 digits of your account", varAccount, account)
-	}
+	require.True(t, regexp.MustCompile(`^[0-9]{12}$`).MatchString(account))
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	t.Cleanup(stop)
 	ctx, cancel := context.WithTimeout(ctx, deadline)
 	t.Cleanup(cancel)
 	config, err := awsclient.Load(ctx, awsclient.Options{Endpoint: endpoint, CallTimeout: time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	me, err := sts.NewFromConfig(config).GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
 	switch {
 	case err != nil:
@@ -153,9 +145,7 @@ func start(t *testing.T) *check {
 func (c *check) file(name string) string { return filepath.Join(c.dir, name) }
 
 func (c *check) write(name, text string) {
-	if err := os.WriteFile(c.file(name), []byte(text), 0o600); err != nil {
-		c.Fatal(err)
-	}
+	require.NoError(c, os.WriteFile(c.file(name), []byte(text), 0o600))
 }
 
 // deploy synthesises the app of infra with a workflow and an agent for each name, and deploys it as deployer.
@@ -190,9 +180,7 @@ func (c *check) deploy(topic, secret string, names ...string) {
 		"operators": c.roleARN("operator"), "secrets": "first.TOKEN=" + secret,
 		"@aws-cdk/core:bootstrapQualifier": c.qualifier,
 	})
-	if err != nil {
-		c.Fatal(err)
-	}
+	require.NoError(c, err)
 	if c.emulated {
 		c.emulate(assembly)
 	}
@@ -210,15 +198,10 @@ func (c *check) deploy(topic, secret string, names ...string) {
 			)
 		})
 	}
-	if err := c.cdk(c.roleEnv("deployer"), "deploy", "--app", out, "--require-approval",
-		"never"); err != nil {
-		c.Fatal(err)
-	}
+	require.NoError(c, c.cdk(c.roleEnv("deployer"), "deploy", "--app", out, "--require-approval", "never"))
 	got, err := cloudformation.NewFromConfig(c.config).DescribeStacks(c.ctx,
 		&cloudformation.DescribeStacksInput{StackName: &c.prefix})
-	if err != nil {
-		c.Fatal(err)
-	}
+	require.NoError(c, err)
 	c.outputs = map[string]string{"ARN": *got.Stacks[0].StackId}
 	for _, o := range got.Stacks[0].Outputs {
 		c.outputs[*o.OutputKey] = *o.OutputValue
@@ -229,9 +212,7 @@ func (c *check) deploy(topic, secret string, names ...string) {
 func (c *check) code() string {
 	got, err := lambda.NewFromConfig(c.config).GetFunction(c.ctx,
 		&lambda.GetFunctionInput{FunctionName: aws.String(c.outputs["EngineSchedulerFunction"])})
-	if err != nil {
-		c.Fatal(err)
-	}
+	require.NoError(c, err)
 	return *got.Configuration.CodeSha256
 }
 
@@ -239,17 +220,14 @@ func (c *check) code() string {
 func (c *check) emulate(a *cdkapp.Assembly) {
 	err := emulate.MiniStack(a.Template)
 	data, errJSON := json.Marshal(a.Template)
-	if err != nil || errJSON != nil {
-		c.Fatal(err, errJSON)
-	}
+	require.NoError(c, err)
+	require.NoError(c, errJSON)
 	// MiniStack compares the ARN of the role's session, where AWS compares that of the role.
 	role := `"` + c.roleARN("operator") + `"`
 	session := `"arn:` + c.partition + `:sts::` + c.account + ":assumed-role/" + c.prefix + `-operator/*",`
 	text := strings.NewReplacer(","+role, ","+session+role, "["+role, "["+session+role).
 		Replace(string(data))
-	if err := os.WriteFile(filepath.Join(a.Dir, a.Stack+".template.json"), []byte(text), 0o600); err != nil {
-		c.Fatal(err)
-	}
+	require.NoError(c, os.WriteFile(filepath.Join(a.Dir, a.Stack+".template.json"), []byte(text), 0o600))
 }
 
 // resources makes the topic that agents publish to, and the secret of one agent.
@@ -257,9 +235,7 @@ func (c *check) resources() (topic, secret string) {
 	topics := sns.NewFromConfig(c.config)
 	secrets := secretsmanager.NewFromConfig(c.config)
 	made, err := topics.CreateTopic(c.ctx, &sns.CreateTopicInput{Name: aws.String(c.prefix + "-work")})
-	if err != nil {
-		c.Fatal(err)
-	}
+	require.NoError(c, err)
 	topic = *made.TopicArn
 	c.Cleanup(func() {
 		c.finally("topic", "aws sns delete-topic --topic-arn "+topic, func() error {
@@ -273,9 +249,7 @@ func (c *check) resources() (topic, secret string) {
 	kept, err := secrets.CreateSecret(c.ctx, &secretsmanager.CreateSecretInput{
 		Name: aws.String(c.prefix + "-token"), SecretString: aws.String("1"),
 	})
-	if err != nil {
-		c.Fatal(err)
-	}
+	require.NoError(c, err)
 	secret = *kept.ARN
 	c.Cleanup(func() {
 		c.finally(
@@ -299,10 +273,9 @@ func (c *check) resources() (topic, secret string) {
 func (c *check) redrive() {
 	dead := c.outputs["EngineRepliesDeadUrl"]
 	for _, name := range []string{c.prefix, c.outputs["ARN"]} {
-		if err := cdkapp.DeadLetter(c.ctx, c.config, dead, `{"schema":1,"task":"`+c.prefix+
-			`","run":0,"step":"publish","attempt":1,"operation":"do","outcome":"done","waited":0}`); err != nil {
-			c.Fatal(err)
-		}
+		err := cdkapp.DeadLetter(c.ctx, c.config, dead, `{"schema":1,"task":"`+c.prefix+
+			`","run":0,"step":"publish","attempt":1,"operation":"do","outcome":"done","waited":0}`)
+		require.NoError(c, err)
 		c.stepkeeper("operator", name, "dead-letters", "list")
 		c.until("a redriven dead letter", func() bool {
 			text := c.stepkeeper("operator", name, "dead-letters", "redrive", "replies", "--all", "--yes",
@@ -327,9 +300,7 @@ func (c *check) report() {
 		}
 	}
 	c.Logf("denied calls: %d\n%s", len(c.denied), strings.Join(c.denied, "\n"))
-	if undocumented > 0 {
-		c.Errorf("%d denied calls are in no document", undocumented)
-	}
+	require.LessOrEqual(c, undocumented, 0)
 }
 
 // documented holds the actions that commands try, and do without if they are denied.
@@ -371,9 +342,8 @@ func TestALeftStackKeepsItsBootstrap(t *testing.T) {
 		out := &printed{TB: t}
 		c := &check{TB: out, prefix: "SkCheck1", kept: kept}
 		c.finally("role", "aws iam delete-role", func() error { removed = true; return nil })
-		if removed == kept || kept != strings.Contains(out.text, "LEFT: role: the stack SkCheck1 is left") {
-			t.Errorf("kept %t: removed %t, printed %q", kept, removed, out.text)
-		}
+		require.NotEqual(t, kept, removed)
+		require.Equal(t, strings.Contains(out.text, "LEFT: role: the stack SkCheck1 is left"), kept)
 	}
 }
 
@@ -418,9 +388,7 @@ func (c *check) until(what string, reached func() bool) {
 // command runs a program to its end, which must be good.
 func (c *check) command(who string, env []string, args ...string) string {
 	text, err := c.try(c.ctx, who, env, args...)
-	if err != nil {
-		c.Fatal(err)
-	}
+	require.NoError(c, err)
 	return text
 }
 

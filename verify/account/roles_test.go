@@ -19,6 +19,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	s3types "github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
+
+	"github.com/stretchr/testify/require"
 )
 
 var (
@@ -57,9 +59,7 @@ func (c *check) role(name, inline string) {
 				`"arn:` + c.partition + `:iam::` + c.account + `:root"}}]}`,
 		)},
 	)
-	if err != nil {
-		c.Fatal(err)
-	}
+	require.NoError(c, err)
 	c.Cleanup(func() {
 		c.finally("role "+full, "aws iam delete-role-policy --policy-name check --role-name "+full+
 			"; aws iam delete-role --role-name "+full,
@@ -68,12 +68,11 @@ func (c *check) role(name, inline string) {
 	if inline == "" {
 		return
 	}
-	if _, err := roles.PutRolePolicy(c.ctx, &iam.PutRolePolicyInput{
+	_, err = roles.PutRolePolicy(c.ctx, &iam.PutRolePolicyInput{
 		RoleName:   &full,
 		PolicyName: aws.String("check"), PolicyDocument: &inline,
-	}); err != nil {
-		c.Fatal(err)
-	}
+	})
+	require.NoError(c, err)
 }
 
 func (c *check) removeRole(name string) error {
@@ -118,15 +117,12 @@ func (c *check) bootstrap() {
 	place := strings.NewReplacer("PARTITION", c.partition, "ACCOUNT", c.account, "STACK", c.prefix, "REGION", c.config.Region,
 		"hnb659fds", c.qualifier)
 	page, err := os.ReadFile("../../docs/how-to/aws-permissions.md")
-	if err != nil {
-		c.Fatal(err)
-	}
+	require.NoError(c, err)
 	_, person, _ := strings.Cut(string(page), "```json\n")
 	person, _, found := strings.Cut(person, "```")
 	document, err := os.ReadFile("../../docs/reference/aws-deploy-policy.json")
-	if err != nil || !found {
-		c.Fatal("the documents have no policies: ", err)
-	}
+	require.NoError(c, err)
+	require.True(c, found)
 	c.role("deployer", place.Replace(person))
 	policies := iam.NewFromConfig(c.config)
 	toolkit := c.prefix + "-CDKToolkit"
@@ -137,9 +133,7 @@ func (c *check) bootstrap() {
 			PolicyDocument: aws.String(place.Replace(string(document))),
 		},
 	)
-	if err != nil {
-		c.Fatal(err)
-	}
+	require.NoError(c, err)
 	arn := *made.Policy.Arn
 	c.Cleanup(func() {
 		c.finally("policy", "aws iam delete-policy --policy-arn "+arn, func() error {
@@ -157,11 +151,10 @@ func (c *check) bootstrap() {
 			func() error { return c.removeBootstrap(toolkit, bucket) },
 		)
 	})
-	if err := c.cdk(os.Environ(), "bootstrap", "aws://"+c.account+"/"+c.config.Region,
+	err = c.cdk(os.Environ(), "bootstrap", "aws://"+c.account+"/"+c.config.Region,
 		"--qualifier", c.qualifier, "--toolkit-stack-name", toolkit,
-		"--cloudformation-execution-policies", arn); err != nil {
-		c.Fatal(err)
-	}
+		"--cloudformation-execution-policies", arn)
+	require.NoError(c, err)
 }
 
 func (c *check) removeBootstrap(toolkit, bucket string) error {
@@ -218,11 +211,10 @@ func (c *check) attach() {
 		if role == "operator" {
 			actions += `,"iam:GetRole","iam:SimulatePrincipalPolicy","lambda:ListEventSourceMappings"`
 		}
-		if _, err := iam.NewFromConfig(c.config).AttachRolePolicy(c.ctx, &iam.AttachRolePolicyInput{
+		_, err := iam.NewFromConfig(c.config).AttachRolePolicy(c.ctx, &iam.AttachRolePolicyInput{
 			RoleName: &full, PolicyArn: &value,
-		}); err != nil {
-			c.Fatal(err)
-		}
+		})
+		require.NoError(c, err)
 		c.Cleanup(func() { // before the stack goes, because IAM keeps policies that a role has
 			c.finally("policy of role "+full, "aws iam detach-role-policy --role-name "+full+" --policy-arn "+
 				value, func() error {
@@ -236,13 +228,12 @@ func (c *check) attach() {
 		}
 		// MiniStack looks at no resource for these actions, and asks for the last instead of
 		// lambda:GetEventSourceMapping.
-		if _, err := iam.NewFromConfig(c.config).PutRolePolicy(c.ctx, &iam.PutRolePolicyInput{
+		_, err = iam.NewFromConfig(c.config).PutRolePolicy(c.ctx, &iam.PutRolePolicyInput{
 			RoleName:   &full,
 			PolicyName: aws.String("check"), PolicyDocument: aws.String(`{"Version":"2012-10-17","Statement":[{` +
 				`"Effect":"Allow","Resource":"*","Action":[` + actions + `]}]}`),
-		}); err != nil {
-			c.Fatal(err)
-		}
+		})
+		require.NoError(c, err)
 	}
 	for role, args := range map[string][]string{"application": {"show", "nothing"}, "operator": {"list"}} {
 		before := len(c.denied)
@@ -288,9 +279,8 @@ func (c *check) operator(args ...string)    { c.stepkeeper("operator", c.prefix,
 func (c *check) refused(role string, args ...string) {
 	before := len(c.denied)
 	_, err := c.try(c.ctx, role, c.roleEnv(role), c.args(c.prefix, args...)...)
-	if err == nil || len(c.denied) == before {
-		c.Errorf("the role %s may %s, and its policy does not allow that: %v", role, args[0], err)
-	}
+	require.Error(c, err, role)
+	require.NotEqual(c, before, len(c.denied), role)
 	c.denied = c.denied[:before]
 }
 
@@ -305,9 +295,7 @@ func (c *check) console() {
 	if err == nil {
 		err = cmd.Start()
 	}
-	if err != nil {
-		c.Fatal(err)
-	}
+	require.NoError(c, err)
 	defer func() {
 		stop()
 		_ = cmd.Wait() // it was killed
@@ -322,14 +310,11 @@ func (c *check) console() {
 		"/health", "/dead-letters", "/dead-letters/replies",
 	} {
 		resp, err := http.Get(address + page)
-		if err != nil {
-			c.Fatal(err)
-		}
+		require.NoError(c, err)
 		text, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
 		_ = resp.Body.Close()
 		c.note("operator", string(text))
-		if err != nil || resp.StatusCode != http.StatusOK {
-			c.Errorf("console as operator: %s: %s %v\n%s", page, resp.Status, err, text)
-		}
+		require.NoError(c, err, page)
+		require.Equal(c, http.StatusOK, resp.StatusCode, page)
 	}
 }

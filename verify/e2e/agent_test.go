@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/functions/agent"
 	"github.com/stepkeeper/stepkeeper/functions/agent/ledger"
 )
@@ -74,9 +76,7 @@ type courierProcess struct {
 func startCourier(t *testing.T, p *process, dir string) *courierProcess {
 	t.Helper()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	c := &courierProcess{
 		t: t, cmd: exec.Command(self), exited: make(chan struct{}),
 		journal: filepath.Join(dir, "journal"),
@@ -86,9 +86,7 @@ func startCourier(t *testing.T, p *process, dir string) *courierProcess {
 	c.cmd.Env = append(os.Environ(), journalVariable+"="+c.journal, "AWS_ENDPOINT_URL_SQS="+p.url,
 		"STEPKEEPER_LEDGER_FOLDER="+filepath.Join(dir, "ledger"), "AWS_REGION=eu-central-1",
 		"AWS_ACCESS_KEY_ID=any", "AWS_SECRET_ACCESS_KEY=thing")
-	if err := c.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, c.cmd.Start())
 	go func() { defer close(c.exited); _ = c.cmd.Wait() }()
 	t.Cleanup(func() {
 		_ = c.cmd.Process.Kill()
@@ -118,22 +116,18 @@ func TestAgentProcess(t *testing.T) {
 	c := startCourier(t, p, s.dir)
 	submit := func(id, to string) {
 		t.Helper()
-		if res, text := p.post(fmt.Appendf(nil,
-			`{"schema":1,"orderId":%q,"workflow":"delivery","order":{"to":%q}}`, id, to)); res.StatusCode/100 != 2 {
-			t.Fatalf("%s %s", res.Status, text)
-		}
+		res, _ := p.post(fmt.Appendf(nil,
+			`{"schema":1,"orderId":%q,"workflow":"delivery","order":{"to":%q}}`, id, to))
+		require.Equal(t, 2, res.StatusCode/100)
 	}
 	submit("p-1", "Ada")
-	if task := p.end("p-1", "Processed"); string(task.Output) != `{"signature":"Ada"}` {
-		t.Errorf("output %s", task.Output)
-	}
+	require.Equal(t, `{"signature":"Ada"}`, string(p.end("p-1", "Processed").Output))
 	submit("p-2", "nowhere")
 	if task := p.end("p-2", "Compensated"); task.Error == nil || task.Error.Code != "no-address" {
 		t.Errorf("undone because of %+v", task.Error)
 	}
-	if c.wrote("carried") != 1 || c.wrote("brought back") != 0 {
-		t.Error("a refused call of a plain service was undone by another call")
-	}
+	require.Equal(t, 1, c.wrote("carried"))
+	require.Zero(t, c.wrote("brought back"))
 
 	// It is killed in the middle of a call of a plain service. The next one knows by its ledger that
 	// it must not call again, and what happened is unknown: the operator has to say.
@@ -143,33 +137,25 @@ func TestAgentProcess(t *testing.T) {
 	<-c.exited
 	c = startCourier(t, p, s.dir)
 	task := p.end("p-3", "Error")
-	if c.wrote("sets out") != 1 {
-		t.Error("a plain service was called twice")
-	}
-	if task.Phase != "undo" || task.Error == nil || task.Error.Step != "carry" {
-		t.Errorf("it stopped in phase %q because of %+v", task.Phase, task.Error)
-	}
+	require.Equal(t, 1, c.wrote("sets out"))
+	require.EqualValues(t, "undo", task.Phase)
+	require.NotNil(t, task.Error, "it stopped in phase %q because of %+v", task.Phase, task.Error)
+	require.Equal(t, "carry", task.Error.Step)
 	eventually(t, "no call can land any more", func() bool {
 		return p.run("", "resolve", "p-3", "carry", "happened").code == 0
 	})
 	p.run("", "resubmit", "p-3").wants(t, "resubmit", 0)
 	p.end("p-3", "Compensated")
-	if c.wrote("brought back p-3/0/carry") != 1 {
-		t.Error("what the operator stated to have happened was not undone")
-	}
+	require.Equal(t, 1, c.wrote("brought back p-3/0/carry"))
 
 	began := time.Now()
-	if err := c.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, c.cmd.Process.Signal(syscall.SIGTERM))
 	select {
 	case <-c.exited:
 	case <-time.After(patience):
 		t.Fatal("the agent does not end")
 	}
-	if code := c.cmd.ProcessState.ExitCode(); code != 0 {
-		t.Errorf("the agent ended with %d", code)
-	}
+	require.Zero(t, c.cmd.ProcessState.ExitCode())
 	t.Logf("the agent drained in %s", time.Since(began).Round(time.Millisecond))
 }
 

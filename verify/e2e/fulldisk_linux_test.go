@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/stretchr/testify/require"
 )
 
 // limitFiles bounds the size of the files that the process can write.
@@ -28,9 +30,7 @@ func (s *site) largest() uint64 {
 	s.t.Helper()
 	var largest int64
 	files, err := filepath.Glob(filepath.Join(s.path("data"), "*"))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	require.NoError(s.t, err)
 	for _, f := range files {
 		if info, err := os.Stat(f); err == nil {
 			largest = max(largest, info.Size())
@@ -43,14 +43,10 @@ func (s *site) largest() uint64 {
 func (p *process) readiness(status int) (is bool, text string) {
 	p.t.Helper()
 	res, err := http.Get(p.url + "/readyz")
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	require.NoError(p.t, err)
 	defer res.Body.Close()
 	body, err := io.ReadAll(res.Body)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	require.NoError(p.t, err)
 	return res.StatusCode == status, string(body)
 }
 
@@ -80,21 +76,17 @@ func TestFullDisk(t *testing.T) {
 		case http.StatusCreated, http.StatusOK, http.StatusAccepted:
 			ids = append(ids, id)
 		case http.StatusServiceUnavailable:
-			if res.Header.Get("Retry-After") == "" {
-				t.Errorf("order %s: 503 without Retry-After", id)
-			}
+			require.NotEmpty(t, res.Header.Get("Retry-After"))
 			refused++
 			time.Sleep(10 * time.Millisecond) // the pace of the load, nothing is waited for
 		default:
 			t.Fatalf("order %s: status %s", id, res.Status)
 		}
-		if i == 5000 {
-			t.Fatal("the disk is never full")
-		}
+		require.NotEqual(t, 5000, i)
 	}
-	if res, err := http.Get(p.url + "/healthz"); err != nil || res.StatusCode != http.StatusOK {
-		t.Errorf("the process does not answer with a full disk: %v", err)
-	}
+	res, err := http.Get(p.url + "/healthz")
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, res.StatusCode)
 	var text string
 	eventually(t, "readiness is taken back", func() (unready bool) {
 		unready, text = p.readiness(http.StatusServiceUnavailable)
@@ -125,12 +117,11 @@ func TestFullDisk(t *testing.T) {
 	}
 	t.Logf("with space again: orders taken after %s, all done after %s", taken.Round(time.Millisecond),
 		time.Since(began).Round(time.Millisecond))
-	if done, want := shop.done(), 2*(len(ids)+1); done != want {
-		t.Errorf("%d effects, want %d", done, want)
-	}
-	if code, took := p.stop(); code != 0 || took > 5*time.Second {
-		t.Errorf("exit code %d after %s, want 0 within 5 s", code, took)
-	}
+	done, want := shop.done(), 2*(len(ids)+1)
+	require.Equal(t, want, done)
+	code, took := p.stop()
+	require.Zero(t, code)
+	require.LessOrEqual(t, took, 5*time.Second)
 }
 
 // TestStopOnAFullDisk mounts a small disk for the data of `dev`, fills it while orders run, ends the process
@@ -141,9 +132,7 @@ func TestStopOnAFullDisk(t *testing.T) {
 	shop := newService(t)
 	shop.slow(5 * time.Millisecond)
 	s := newSite(t, shop.agents(), pairOnly)
-	if err := os.Mkdir(s.path("data"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Mkdir(s.path("data"), 0o700))
 	if err := syscall.Mount("tmpfs", s.path("data"), "tmpfs", 0, "size=16m"); err != nil {
 		t.Skipf("SKIPPED: NO DISK IS FILLED HERE: mounting a tmpfs needs root: %v", err)
 	}
@@ -169,9 +158,7 @@ func TestStopOnAFullDisk(t *testing.T) {
 		} else {
 			p.kill()
 		}
-		if err := os.Remove(ballast); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.Remove(ballast))
 	}
 	p := s.start()
 	for _, id := range ids {
@@ -179,9 +166,7 @@ func TestStopOnAFullDisk(t *testing.T) {
 	}
 	done := shop.done()
 	t.Logf("%d orders, %d effects", len(ids), done)
-	if done != 2*len(ids) {
-		t.Errorf("%d effects, want %d", done, 2*len(ids))
-	}
+	require.Equal(t, 2*len(ids), done)
 }
 
 // What was acknowledged before and while the disk was full outlives a kill too.

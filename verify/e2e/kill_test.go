@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/client"
 )
 
@@ -20,9 +22,7 @@ func seed(t *testing.T) uint64 {
 	if given := os.Getenv("STEPKEEPER_E2E_SEED"); given != "" {
 		var err error
 		n, err = strconv.ParseUint(given, 10, 64)
-		if err != nil {
-			t.Fatalf("STEPKEEPER_E2E_SEED: %v", err)
-		}
+		require.NoError(t, err, "STEPKEEPER_E2E_SEED")
 	}
 	t.Logf("seed %d; repeat with STEPKEEPER_E2E_SEED=%d", n, n)
 	return n
@@ -61,12 +61,8 @@ func TestEveryOrderContinuesAfterKill(t *testing.T) {
 		"%d orders under way: ready %d ms after the start; their next versions %d ms (mean) and %d ms "+
 			"(last) after that",
 		n, p.took.Milliseconds(), (sum / time.Duration(n)).Milliseconds(), last.Milliseconds())
-	if last > bound {
-		t.Errorf("an order went on %s after readiness only, the bound is %s", last, bound)
-	}
-	if done := shop.done(); done != 2*n {
-		t.Errorf("%d effects, want %d", done, 2*n)
-	}
+	require.LessOrEqual(t, last, bound)
+	require.Equal(t, 2*n, shop.done())
 }
 
 // freeAddress is one that the processes of a test can follow each other at. Such a test must not be
@@ -74,9 +70,7 @@ func TestEveryOrderContinuesAfterKill(t *testing.T) {
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer listener.Close()
 	return listener.Addr().String()
 }
@@ -118,21 +112,13 @@ func TestClientOutlivesRestart(t *testing.T) {
 	p.kill()
 	next := s.start()
 	close(back)
-	if err := <-sent; err != nil {
-		t.Fatal(err)
-	}
-	if len(answers) != n {
-		t.Errorf("%d orders were answered, want %d", len(answers), n)
-	}
+	require.NoError(t, (<-sent))
+	require.Len(t, answers, n)
 	for id, times := range answers {
-		if times != 1 {
-			t.Errorf("order %s was answered %d times", id, times)
-		}
+		require.Equal(t, 1, times, id)
 		next.end(id, "Processed")
 	}
-	if done := shop.done(); done != 2*n {
-		t.Errorf("%d effects, want %d", done, 2*n)
-	}
+	require.Equal(t, 2*n, shop.done())
 }
 
 // Killed at any moment, before it is ready too, while a client sends: every order is acknowledged,
@@ -188,9 +174,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 	accepted := 0
 	sent := make(chan error, 1)
 	patient, err := client.New(p.url, client.WithRetry(1000, time.Minute))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	go func() {
 		sent <- patient.SubmitAll(t.Context(), orders, func(r client.Result) {
 			if r.Accepted {
@@ -210,9 +194,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 		cmd := s.command()
 		out := &buffer{}
 		cmd.Stdout = out
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, cmd.Start())
 		time.Sleep(time.Duration(rng.IntN(longest)) * time.Millisecond) // the random point
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
@@ -222,9 +204,8 @@ func TestKilledAtAnyMoment(t *testing.T) {
 	}
 	close(ended)
 	p = s.start()
-	if err := <-sent; err != nil || accepted != n {
-		t.Fatalf("%d of %d orders were accepted: %v", accepted, n, err)
-	}
+	require.NoError(t, (<-sent))
+	require.Equal(t, n, accepted)
 	want := 0
 	for i := range n {
 		if id := fmt.Sprintf("any-%d", i); i%10 == 7 {
@@ -235,9 +216,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 		}
 	}
 	t.Logf("%d orders, killed %d times, %d of them before it was ready", n, kills, early)
-	if done := shop.done(); done != want {
-		t.Errorf("%d effects stand, want %d", done, want)
-	}
+	require.Equal(t, want, shop.done())
 }
 
 // SIGTERM drains: the process ends in good order within 5 s, and nothing is lost.
@@ -253,17 +232,14 @@ func TestTermDrains(t *testing.T) {
 	code, took := p.stop()
 	t.Logf("ended %s after SIGTERM, with %d of %d effects done", took.Round(time.Millisecond), shop.done(),
 		2*n)
-	if code != 0 || took > 5*time.Second {
-		t.Errorf("exit code %d after %s, want 0 within 5 s", code, took)
-	}
+	require.Zero(t, code)
+	require.LessOrEqual(t, took, 5*time.Second)
 	shop.slow(0)
 	p = s.start()
 	for _, id := range ids {
 		p.end(id, "Processed")
 	}
-	if done := shop.done(); done != 2*n {
-		t.Errorf("%d effects, want %d", done, 2*n)
-	}
+	require.Equal(t, 2*n, shop.done())
 }
 
 // A call that hangs does not keep the process from ending.
@@ -275,9 +251,9 @@ func TestTermWithHangingCalls(t *testing.T) {
 	p := s.start()
 	ids := p.submit("pair", "hanging", 50)
 	eventually(t, "calls under way", func() bool { return shop.called("pick") >= 32 })
-	if code, took := p.stop(); code != 0 || took > 5*time.Second {
-		t.Errorf("exit code %d after %s, want 0 within 5 s", code, took)
-	}
+	code, took := p.stop()
+	require.Zero(t, code)
+	require.LessOrEqual(t, took, 5*time.Second)
 	shop.open()
 	p = s.start()
 	for _, id := range ids {

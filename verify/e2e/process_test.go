@@ -18,6 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/client"
 )
 
@@ -35,9 +37,7 @@ type site struct {
 func newSite(t *testing.T, agents string, workflows map[string]string, flags ...string) *site {
 	t.Helper()
 	s := &site{t: t, dir: t.TempDir(), flags: flags}
-	if err := os.Mkdir(s.path("workflows"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Mkdir(s.path("workflows"), 0o700))
 	s.write("agents.yaml", agents)
 	for name, text := range workflows {
 		s.write(filepath.Join("workflows", name), text)
@@ -51,12 +51,8 @@ func (s *site) path(name string) string { return filepath.Join(s.dir, name) }
 func (s *site) write(name, text string) {
 	s.t.Helper()
 	beside := s.path(name) + ".new"
-	if err := os.WriteFile(beside, []byte(text), 0o600); err != nil {
-		s.t.Fatal(err)
-	}
-	if err := os.Rename(beside, s.path(name)); err != nil {
-		s.t.Fatal(err)
-	}
+	require.NoError(s.t, os.WriteFile(beside, []byte(text), 0o600))
+	require.NoError(s.t, os.Rename(beside, s.path(name)))
 }
 
 func (s *site) command() *exec.Cmd {
@@ -86,13 +82,9 @@ func (s *site) start() *process {
 	p := &process{t: s.t, cmd: s.command(), log: &buffer{}, exited: make(chan struct{})}
 	p.cmd.Stderr = p.log
 	stdout, err := p.cmd.StdoutPipe()
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	require.NoError(s.t, err)
 	began := time.Now()
-	if err := p.cmd.Start(); err != nil {
-		s.t.Fatal(err)
-	}
+	require.NoError(s.t, p.cmd.Start())
 	first := make(chan string, 1)
 	go func() {
 		defer close(p.exited)
@@ -119,14 +111,11 @@ func (s *site) start() *process {
 		Ready bool
 		URL   string
 	}
-	if err := json.Unmarshal([]byte(line), &ready); err != nil || !ready.Ready {
-		s.t.Fatalf("no ready line but %q: %v", line, err)
-	}
+	require.NoError(s.t, json.Unmarshal([]byte(line), &ready))
+	require.True(s.t, ready.Ready)
 	p.url = ready.URL
 	p.client, err = client.New(p.url)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	require.NoError(s.t, err)
 	return p
 }
 
@@ -140,9 +129,7 @@ func (p *process) kill() {
 func (p *process) stop() (code int, took time.Duration) {
 	p.t.Helper()
 	began := time.Now()
-	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		p.t.Fatal(err)
-	}
+	require.NoError(p.t, p.cmd.Process.Signal(syscall.SIGTERM))
 	select {
 	case <-p.exited:
 	case <-time.After(patience):
@@ -172,9 +159,8 @@ func (p *process) submit(workflow, prefix string, n int) []string {
 		}
 		ids = append(ids, r.OrderID)
 	})
-	if err != nil || len(ids) != n {
-		p.t.Fatalf("%d of %d orders were accepted: %v", len(ids), n, err)
-	}
+	require.NoError(p.t, err, "%+v", n)
+	require.Len(p.t, ids, n)
 	return ids
 }
 
@@ -182,9 +168,7 @@ func (p *process) submit(workflow, prefix string, n int) []string {
 func (p *process) get(id string) *client.Task {
 	p.t.Helper()
 	task, err := p.client.Get(p.t.Context(), id)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	require.NoError(p.t, err)
 	return task
 }
 
@@ -208,19 +192,13 @@ func (p *process) post(body []byte) (*http.Response, string) {
 	p.t.Helper()
 	req, err := http.NewRequestWithContext(p.t.Context(), http.MethodPost, p.url+"/v1/orders",
 		bytes.NewReader(body))
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	require.NoError(p.t, err)
 	req.Header.Set("Content-Type", "application/json")
 	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	require.NoError(p.t, err)
 	defer res.Body.Close()
 	text, err := io.ReadAll(res.Body)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	require.NoError(p.t, err)
 	return res, string(text)
 }
 

@@ -7,6 +7,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 )
 
 // The example agent in Python, with the package of sdk/python and its boto3: beside `dev`, where it looks
@@ -22,23 +24,16 @@ func TestPythonAgent(t *testing.T) {
 		t.Skipf("SKIPPED: boto3 is not installed; examples/agent-python was not tested:\n%s", out)
 	}
 	example, err := filepath.Abs("../../examples/agent-python")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	agents, err := os.ReadFile(filepath.Join(example, "agents.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	cloakroom, err := os.ReadFile(filepath.Join(example, "workflows", "cloakroom.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	tests := exec.Command(python, "-m", "unittest")
 	tests.Dir = example
 	tests.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", fromTheFolder)
-	if out, err := tests.CombinedOutput(); err != nil {
-		t.Errorf("its own tests: %v\n%s", err, out)
-	}
+	_, err = tests.CombinedOutput()
+	require.NoError(t, err, "its own tests")
 	p := newSite(t, string(agents), map[string]string{"cloakroom.yaml": string(cloakroom)}).start()
 	address := func(queue string) string { return p.url + "/000000000000/" + queue }
 	for order, variables := range map[string][]string{
@@ -53,9 +48,7 @@ func TestPythonAgent(t *testing.T) {
 		stop := startPythonAgent(t, python, example, append(variables, "AWS_ENDPOINT_URL_SQS="+p.url))
 		p.run(`{"coat":"red"}`, "submit", "--wait", "--workflow", "cloakroom", "--id", order, "-").wants(t,
 			"a coat", 0)
-		if task := p.end(order, "Processed"); task.Steps[0].Output == nil {
-			t.Errorf("%s: no ticket: %+v", order, task.Steps[0])
-		}
+		require.NotNil(t, p.end(order, "Processed").Steps[0].Output, order)
 		stop()
 	}
 }
@@ -73,9 +66,7 @@ func startPythonAgent(t *testing.T, python, folder string, variables []string) (
 	agent.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", fromTheFolder,
 		"AWS_DEFAULT_REGION=us-east-1", "AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local")
 	agent.Env = append(agent.Env, variables...)
-	if err := agent.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, agent.Start())
 	exited := make(chan struct{})
 	go func() { defer close(exited); _ = agent.Wait() }()
 	t.Cleanup(func() {
@@ -86,9 +77,7 @@ func startPythonAgent(t *testing.T, python, folder string, variables []string) (
 		}
 	})
 	return func() {
-		if err := agent.Process.Signal(syscall.SIGTERM); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, agent.Process.Signal(syscall.SIGTERM))
 		select {
 		case <-exited:
 		case <-time.After(patience):

@@ -12,6 +12,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	"github.com/stretchr/testify/require"
 )
 
 // delivery has a step of an agent outside.
@@ -130,9 +132,7 @@ func (c *sdk) statuses(order, until string) []string {
 			}
 			return nil
 		})
-		if err != nil {
-			c.t.Fatalf("statuses so far %v: %v", kinds, err)
-		}
+		require.NoError(c.t, err)
 	}
 	return kinds
 }
@@ -198,31 +198,25 @@ func TestSDKApplicationAndAgent(t *testing.T) {
 	app := p.sdk()
 	send := func(body string) {
 		t.Helper()
-		if err := app.send(t.Context(), "intake", body); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, app.send(t.Context(), "intake", body))
 	}
 
 	send(`{"schema":1,"orderId":"d-1","workflow":"delivery","order":{"to":"Ada"},"replyTo":"web"}`)
 	kinds := app.statuses("d-1", "completed")
-	if kinds[0] != "received" || len(kinds) != 5 {
-		t.Errorf("reported %v; want received, started, two steps, completed", kinds)
-	}
-	if task := p.end("d-1", "Processed"); string(task.Output) != `{"signature":"Ada"}` {
-		t.Errorf("output %s", task.Output)
-	}
+	require.Equal(t, "received", kinds[0])
+	require.Len(t, kinds, 5)
+	require.Equal(t, `{"signature":"Ada"}`, string(p.end("d-1", "Processed").Output))
 
 	send(`{"schema":1,"orderId":"d-2","workflow":"delivery","order":{"to":"nowhere"},"replyTo":"web"}`)
 	app.statuses("d-2", "undone")
-	if task := p.end("d-2", "Compensated"); task.Error == nil || task.Error.Code != "no-address" {
-		t.Errorf("undone because of %+v", task.Error)
-	}
+	task := p.end("d-2", "Compensated")
+	require.NotNil(t, task.Error, "undone because of %+v", task.Error)
+	require.Equal(t, "no-address", task.Error.Code)
 
 	mu.Lock()
 	defer mu.Unlock()
-	if keys["d-1/0/carry"] != 1 || keys["d-2/0/carry"] != 2 {
-		t.Errorf("requests by key: %v", keys)
-	}
+	require.Equal(t, 1, keys["d-1/0/carry"])
+	require.Equal(t, 2, keys["d-2/0/carry"])
 }
 
 // Statuses that were not taken outlive a kill; an order whose agent was away goes on when it comes.
@@ -230,10 +224,9 @@ func TestSDKAfterKill(t *testing.T) {
 	t.Parallel()
 	s := deliverySite(t)
 	p := s.start()
-	if err := p.sdk().send(t.Context(), "intake",
-		`{"schema":1,"orderId":"k-1","workflow":"delivery","order":{"to":"Ada"},"replyTo":"web"}`); err != nil {
-		t.Fatal(err)
-	}
+	err := p.sdk().send(t.Context(), "intake",
+		`{"schema":1,"orderId":"k-1","workflow":"delivery","order":{"to":"Ada"},"replyTo":"web"}`)
+	require.NoError(t, err)
 	eventually(t, "the courier is asked", func() bool {
 		task, err := p.client.Get(t.Context(), "k-1")
 		return err == nil && task.Steps[1].State == "Processing"
@@ -247,7 +240,5 @@ func TestSDKAfterKill(t *testing.T) {
 	p.kill() // the last status waits in its queue
 	p = s.start()
 	kinds := p.sdk().statuses("k-1", "completed")
-	if kinds[0] != "received" {
-		t.Errorf("reported %v", kinds)
-	}
+	require.Equal(t, "received", kinds[0])
 }

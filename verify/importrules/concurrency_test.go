@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // single are the rooms whose handlers the simulator runs step by step: a goroutine or a channel in
@@ -21,17 +23,14 @@ var single = []string{
 func TestNoGoroutines(t *testing.T) {
 	for _, room := range single {
 		files, err := filepath.Glob(filepath.Join("../..", room, "*.go"))
-		if err != nil || len(files) == 0 {
-			t.Errorf("%s: %d files, %v", room, len(files), err)
-		}
+		require.NoError(t, err, room)
+		require.NotEmpty(t, files, room)
 		for _, file := range files {
 			if strings.HasSuffix(file, "_test.go") {
 				continue
 			}
 			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for place := range started(t, file, text) {
 				t.Errorf("%s starts a goroutine: handlers must be a sequence that a simulator can replay",
 					place)
@@ -89,14 +88,10 @@ func TestGoroutinesAreGuarded(t *testing.T) {
 				}
 				return nil
 			})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	for key := range unguarded {
-		if !excused[key] {
-			t.Errorf("%s starts no goroutine without port.Guard any more: remove its excuse", key)
-		}
+		require.True(t, excused[key], "%s starts no goroutine without port.Guard any more: remove its excuse", key)
 	}
 }
 
@@ -111,9 +106,7 @@ func started(t *testing.T, name string, text []byte) map[string]goroutine {
 	t.Helper()
 	set := token.NewFileSet()
 	file, err := parser.ParseFile(set, name, text, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	found := map[string]goroutine{}
 	for _, d := range file.Decls {
 		f, ok := d.(*ast.FuncDecl)

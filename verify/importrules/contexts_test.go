@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // TestContextsArePassedOn: where there is a context none is made, so that the end of a request, of a Lambda's
@@ -28,9 +30,7 @@ func newContexts(t *testing.T, name string, text any) (places []string) {
 	t.Helper()
 	set := token.NewFileSet()
 	file, err := parser.ParseFile(set, name, text, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	type extent struct{ from, to token.Pos }
 	var having []extent // where there is a context
 	var end token.Pos   // of the declaration on the package's level
@@ -86,9 +86,7 @@ func product(t *testing.T) (files []string) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return files
 }
 

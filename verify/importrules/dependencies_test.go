@@ -8,15 +8,15 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // Every library that go.mod asks for has its reason in docs/reference/dependencies.md, and no reason outlives
 // its library.
 func TestDependenciesHaveTheirReasons(t *testing.T) {
 	text, err := os.ReadFile("../../docs/reference/dependencies.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, problem := range reasons(string(text), direct(t)) {
 		t.Error("docs/reference/dependencies.md: " + problem)
 	}
@@ -57,26 +57,20 @@ func reasons(text string, modules []string) []string {
 func direct(t *testing.T) []string {
 	t.Helper()
 	out, err := exec.Command("go", "mod", "edit", "-json", "../../go.mod").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var file struct {
 		Require []struct {
 			Path     string
 			Indirect bool
 		}
 	}
-	if err := json.Unmarshal(out, &file); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(out, &file))
 	var modules []string
 	for _, r := range file.Require {
 		if !r.Indirect {
 			modules = append(modules, r.Path)
 		}
 	}
-	if len(modules) < 10 {
-		t.Fatalf("%d requirements are found; the rule would be kept by nothing", len(modules))
-	}
+	require.GreaterOrEqual(t, len(modules), 10)
 	return modules
 }

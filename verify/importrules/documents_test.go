@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // document matches the path of a document from the root of the repository.
@@ -34,7 +36,6 @@ func TestDocumentsInCode(t *testing.T) {
 		}
 		return err
 	})
-	if err != nil || found < 50 {
-		t.Errorf("%d documents are named: %v", found, err)
-	}
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, found, 50)
 }

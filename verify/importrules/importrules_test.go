@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/goccy/go-yaml"
+
+	"github.com/stretchr/testify/require"
 )
 
 // Module is the path that all packages of the project start with.
@@ -36,9 +38,7 @@ type Rule struct {
 func rules(t *testing.T) map[string]Rule {
 	t.Helper()
 	text, err := os.ReadFile("../../.golangci.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var config struct {
 		Linters struct {
 			Settings struct {
@@ -46,12 +46,8 @@ func rules(t *testing.T) map[string]Rule {
 			}
 		}
 	}
-	if err := yaml.Unmarshal(text, &config); err != nil {
-		t.Fatal(err)
-	}
-	if len(config.Linters.Settings.Depguard.Rules) == 0 {
-		t.Fatal("the linter has no rules of imports")
-	}
+	require.NoError(t, yaml.Unmarshal(text, &config))
+	require.NotEmpty(t, config.Linters.Settings.Depguard.Rules)
 	return config.Linters.Settings.Depguard.Rules
 }
 
@@ -228,9 +224,7 @@ func TestWhatIsDeployed(t *testing.T) {
 		t.Error(breach)
 	}
 	for _, room := range deployed {
-		if !slices.ContainsFunc(packages, func(p Package) bool { return p.Path == Module+"/"+room }) {
-			t.Errorf("there is no package %s; the rule would be kept by nothing", room)
-		}
+		require.True(t, slices.ContainsFunc(packages, func(p Package) bool { return p.Path == Module+"/"+room }), room)
 	}
 }
 
@@ -240,9 +234,7 @@ func TestApplicationsDoWithoutOperatorSDKs(t *testing.T) {
 	const application, operator = Module + "/client/aws", Module + "/client/aws/operate"
 	packages := list(t, "")
 	at := slices.IndexFunc(packages, func(p Package) bool { return p.Path == application })
-	if at < 0 {
-		t.Fatalf("there is no package %s", application)
-	}
+	require.GreaterOrEqual(t, at, 0)
 	for _, service := range []string{"scheduler", "sts"} {
 		path := "github.com/aws/aws-sdk-go-v2/service/" + service
 		used := false
@@ -251,13 +243,9 @@ func TestApplicationsDoWithoutOperatorSDKs(t *testing.T) {
 				continue
 			}
 			used = used || p.Path == operator
-			if p.Path == application || slices.Contains(packages[at].Deps, p.Path) {
-				t.Errorf("%s imports %s, so each application does; it belongs into %s", p.Path, path,
-					operator)
-			}
+			require.NotEqual(t, application, p.Path)
+			require.NotContains(t, packages[at].Deps, p.Path)
 		}
-		if !used {
-			t.Errorf("%s does not import %s; the rule would be kept by nothing", operator, path)
-		}
+		require.True(t, used, "%s does not import %s; the rule would be kept by nothing", operator, path)
 	}
 }

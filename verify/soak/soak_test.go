@@ -2,7 +2,6 @@ package soak_test
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -15,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/demo/services"
 )
@@ -61,15 +62,12 @@ func TestSoak(t *testing.T) {
 	ctx, stop := signal.NotifyContext(t.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Run(ctx, Options{
+	require.NoError(t, err)
+	_, err = Run(ctx, Options{
 		Seed: *seed, Rate: *rate, Binary: program, Self: self, Report: *report,
 		Dir: *keep, Length: time.Duration(*minutes * float64(time.Minute)), Out: os.Stdout,
-	}); err != nil {
-		t.Fatal(err)
-	}
+	})
+	require.NoError(t, err)
 }
 
 func buildAndRun(m *testing.M) int {
@@ -94,9 +92,7 @@ func buildAndRun(m *testing.M) int {
 func short(t *testing.T) Options {
 	t.Helper()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return Options{
 		Seed: 3, Length: 5 * time.Second, Rate: 20, Binary: program, Self: self,
 		Dir:    filepath.Join(t.TempDir(), "soak"),
@@ -119,20 +115,17 @@ func (l *log) Write(p []byte) (int, error) {
 
 func TestHonestServicesPass(t *testing.T) {
 	o := short(t)
-	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.MkdirAll(o.Dir, 0o700))
 	r, err := Run(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !r.Passed || r.Orders < 50 || r.Processed == 0 || r.Effects == 0 ||
-		r.Rest.Goroutines == 0 {
-		t.Errorf("report %+v", r)
-	}
-	if text, err := os.ReadFile(o.Report); err != nil || !strings.Contains(string(text), `"passed": true`) {
-		t.Errorf("the report is %s, %v", text, err)
-	}
+	require.NoError(t, err)
+	require.True(t, r.Passed, "report %+v", r)
+	require.GreaterOrEqual(t, r.Orders, 50)
+	require.NotZero(t, r.Processed)
+	require.NotZero(t, r.Effects)
+	require.NotZero(t, r.Rest.Goroutines)
+	text, err := os.ReadFile(o.Report)
+	require.NoError(t, err)
+	require.Contains(t, string(text), `"passed": true`)
 }
 
 // finding is a violation without its order.
@@ -164,14 +157,10 @@ func TestCheatingServiceIsNoticed(t *testing.T) {
 			}
 			o := short(t)
 			o.Lie = map[string]float64{service: 0.2}
-			if err := os.MkdirAll(o.Dir, 0o700); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.MkdirAll(o.Dir, 0o700))
 			r, err := Run(t.Context(), o)
-			if !errors.Is(err, errFailed) || r.Passed {
-				t.Fatalf("%s answers calls that it never does, and the soak says %v: %+v", service, err,
-					r.Violations)
-			}
+			require.ErrorIs(t, err, errFailed, service)
+			require.False(t, r.Passed, service)
 			met := map[finding]int{}
 			for _, v := range r.Violations {
 				f := finding{v.What, v.Expected, v.Found}
@@ -181,9 +170,7 @@ func TestCheatingServiceIsNoticed(t *testing.T) {
 					t.Errorf("violation %s: that is not what %s lies about", v, service)
 				}
 			}
-			if met[lie.sure] == 0 {
-				t.Errorf("none of %v is %v, although one call in five is a lie", r.Violations, lie.sure)
-			}
+			require.NotZero(t, met[lie.sure], "%+v", lie.sure)
 			t.Logf("found %v", met)
 		})
 	}

@@ -103,9 +103,9 @@ func TestLoadNamesTheFile(t *testing.T) {
 // A file of agents is one document of YAML 1.2, with or without a byte order mark.
 func TestOneUnambiguousDocument(t *testing.T) {
 	const agents = "agents: {payment: {url: https://payment.example}}\n"
-	if c, err := agentsfile.Read([]byte("\ufeff" + agents)); err != nil || len(c.Agents) != 1 {
-		t.Errorf("with a mark: %v", err)
-	}
+	c, err := agentsfile.Read([]byte("\ufeff" + agents))
+	require.NoError(t, err)
+	require.Len(t, c.Agents, 1)
 	for text, want := range map[string]string{
 		agents + "---\n" + agents: "the file holds a second document",
 		"agents: {payment: {url: https://payment.example, " +

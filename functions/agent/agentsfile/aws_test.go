@@ -52,9 +52,9 @@ func TestPermissionsOfCalls(t *testing.T) {
 			t.Errorf("%s: %v", entry, err)
 			continue
 		}
-		if target, ok := a.Target("any"); !ok || fmt.Sprint(target.Permissions()) != want {
-			t.Errorf("%s: %v, want %s", entry, target.Permissions(), want)
-		}
+		target, ok := a.Target("any")
+		require.True(t, ok, entry)
+		require.Equal(t, want, fmt.Sprint(target.Permissions()), entry)
 	}
 }
 
@@ -124,10 +124,10 @@ func TestCheckOfCallsWithoutVariables(t *testing.T) {
 	text := "agents: {stock: {aws: {invoke: '${env:UNSET}'}, " +
 		"operations: {a: {}, b: {aws: {send: '${env:UNSET}'}}}}}"
 	require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
-	if c, unset, err := agentsfile.Check(name); err != nil || !slices.Equal(unset, []string{"UNSET"}) ||
-		!c.Agents["stock"].OnAWS() {
-		t.Errorf("%v, unset %v", err, unset)
-	}
+	c, unset, err := agentsfile.Check(name)
+	require.NoError(t, err)
+	require.Equal(t, []string{"UNSET"}, unset)
+	require.True(t, c.Agents["stock"].OnAWS(), "%v, unset %v", err, unset)
 }
 
 // A workflow is refused if a service cannot keep what a step promises.

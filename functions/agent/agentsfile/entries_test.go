@@ -193,10 +193,11 @@ agents:
 `), env("PAYMENT_TOKEN", "t0ken"))
 	require.NoError(t, err)
 	p := c.Agents["payment"]
-	if p.Concurrency != 16 || p.Timeout != 10*time.Second || p.MaxResponse != 64<<10 ||
-		p.Retry.Initial != 200*time.Millisecond || p.Breaker.Window != 10 {
-		t.Errorf("read as %+v", p)
-	}
+	require.Equal(t, 16, p.Concurrency)
+	require.Equal(t, 10*time.Second, p.Timeout)
+	require.EqualValues(t, 64<<10, p.MaxResponse)
+	require.Equal(t, 200*time.Millisecond, p.Retry.Initial)
+	require.Equal(t, 10, p.Breaker.Window)
 	warehouse := c.Agents["warehouse"]
 	_, err = httpagent.New("warehouse", warehouse.Agent, nil, httpagent.Options{})
 	require.Error(t, err, "an external agent has an HTTP client")

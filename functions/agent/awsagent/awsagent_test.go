@@ -283,13 +283,11 @@ func TestFailures(t *testing.T) {
 			_, f := run(t, cfg, entry(t, "{invoke: '"+arn("lambda", "function:reserve")+"'}"), call())
 			require.NotNil(t, f)
 			require.Len(t, *got, 1)
-			if text := f.Err.Error(); !strings.Contains(text, c.text) || strings.Contains(text, "\n") {
-				t.Errorf("%q lacks %q", text, c.text)
-			}
+			text := f.Err.Error()
+			require.Contains(t, text, c.text)
+			require.NotContains(t, text, "\n", c.text)
 			f.Err = nil
-			if *f != c.want {
-				t.Errorf("%+v, want %+v", *f, c.want)
-			}
+			require.Equal(t, c.want, *f)
 		})
 	}
 	t.Run("classified as done", func(t *testing.T) {
@@ -302,9 +300,9 @@ func TestFailures(t *testing.T) {
 		cfg, _ := service(t, answer(200,
 			`{"FailedEntryCount":1,"Entries":[{"ErrorCode":"ThrottlingException","ErrorMessage":"slow"}]}`))
 		_, f := run(t, cfg, entry(t, "{putEvents: '"+arn("events", "event-bus/shop")+"'}"), call())
-		if f == nil || f.Permanent || !f.NoEffect {
-			t.Errorf("%+v", f)
-		}
+		require.NotNil(t, f, "%+v", f)
+		require.False(t, f.Permanent, "%+v", f)
+		require.True(t, f.NoEffect, "%+v", f)
 	})
 }
 
@@ -314,18 +312,19 @@ func TestNetworkFailures(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	l.Close()
-	if _, f := run(t, config(t, "http://"+l.Addr().String()), invoke, call()); f == nil || !f.NoEffect ||
-		f.Permanent {
-		t.Errorf("nobody listens: %+v", f)
-	}
+	_, f := run(t, config(t, "http://"+l.Addr().String()), invoke, call())
+	require.NotNil(t, f, "nobody listens: %+v", f)
+	require.True(t, f.NoEffect, "nobody listens: %+v", f)
+	require.False(t, f.Permanent, "nobody listens: %+v", f)
 	cfg, _ := service(t, func(http.ResponseWriter) { panic(http.ErrAbortHandler) })
-	if _, f := run(t, cfg, invoke, call()); f == nil || f.NoEffect || f.Permanent {
-		t.Errorf("the connection broke: %+v", f)
-	}
+	_, f = run(t, cfg, invoke, call())
+	require.NotNil(t, f, "the connection broke: %+v", f)
+	require.False(t, f.NoEffect, "the connection broke: %+v", f)
+	require.False(t, f.Permanent, "the connection broke: %+v", f)
 	cfg, _ = service(t, answer(200, strings.Repeat(" ", 9<<20)))
-	if _, f := run(t, cfg, invoke, call()); f == nil || f.NoEffect {
-		t.Errorf("9 MiB of response: %+v", f)
-	}
+	_, f = run(t, cfg, invoke, call())
+	require.NotNil(t, f, "9 MiB of response: %+v", f)
+	require.False(t, f.NoEffect, "9 MiB of response: %+v", f)
 	cfg, got := service(t, answer(200, "{}"))
 	for _, err := range []error{
 		errors.New("the session has ended"),
@@ -384,18 +383,19 @@ func TestAStandardExecution(t *testing.T) {
 		missing,
 		answer(400, `{"__type":"com.amazonaws.states#ExecutionAlreadyExists","message":"x"}`),
 	)
-	if _, f := run(t, cfg, machine, call()); f == nil || !f.Requeue {
-		t.Errorf("started before: %+v", f)
-	}
+	_, f = run(t, cfg, machine, call())
+	require.NotNil(t, f, "started before: %+v", f)
+	require.True(t, f.Requeue, "started before: %+v", f)
 	cfg, _ = service(t, described("RUNNING", ""))
-	if _, f := run(t, cfg, machine, call()); f == nil || f.Code != core.CodeNotYet || !f.NoEffect ||
-		f.RetryAfter <= 0 {
-		t.Errorf("running: %+v", f)
-	}
+	_, f = run(t, cfg, machine, call())
+	require.NotNil(t, f, "running: %+v", f)
+	require.Equal(t, core.CodeNotYet, f.Code)
+	require.True(t, f.NoEffect, "running: %+v", f)
+	require.Greater(t, f.RetryAfter, time.Duration(0))
 	cfg, _ = service(t, described("SUCCEEDED", `,"output":"{\"truck\":7}"`))
-	if out, f := run(t, cfg, machine, call()); f != nil || out != `{"truck":7}` {
-		t.Errorf("ended: %s, %+v", out, f)
-	}
+	out, f := run(t, cfg, machine, call())
+	require.Nil(t, f)
+	require.Equal(t, `{"truck":7}`, out)
 	cfg, _ = service(t, described("FAILED", `,"error":"NoTruck","cause":"none is free"`))
 	if _, f := run(t, cfg, machine, call()); f == nil || !f.Permanent || f.NoEffect || f.Code != "NoTruck" {
 		t.Errorf("failed: %+v", f)
@@ -404,10 +404,11 @@ func TestAStandardExecution(t *testing.T) {
 		func(c *worker.Call) { c.Grade = core.Plain }, func(c *worker.Call) { c.PointOfNoReturn = true },
 	} {
 		cfg, got = service(t, missing)
-		if _, f := run(t, cfg, machine, call(change)); f == nil || !f.Permanent || !f.NoEffect ||
-			len(*got) > 0 {
-			t.Errorf("not polled: %+v", f)
-		}
+		_, f := run(t, cfg, machine, call(change))
+		require.NotNil(t, f, "not polled: %+v", f)
+		require.True(t, f.Permanent, "not polled: %+v", f)
+		require.True(t, f.NoEffect, "not polled: %+v", f)
+		require.Empty(t, *got)
 	}
 }
 
@@ -448,9 +449,9 @@ func TestAnUndoWaitsForTheExecution(t *testing.T) {
 	cfg, got := service(t, missing, answer(200, `{"executionArn":"x","startDate":1}`))
 	operations := awsagent.Operations("stock", a.Timeout, a.Calls(), cfg)
 	do := call(func(c *worker.Call) { c.Name = "ship" })
-	if _, err := operations["ship"].Run(t.Context(), do); err == nil || len(*got) != 2 {
-		t.Fatalf("%v after %+v", err, *got)
-	}
+	_, err = operations["ship"].Run(t.Context(), do)
+	require.Error(t, err)
+	require.Len(t, *got, 2)
 	execution := (*got)[0].body
 	undo := call(func(c *worker.Call) {
 		c.Operation = core.UndoOp
@@ -465,9 +466,9 @@ func TestAnUndoWaitsForTheExecution(t *testing.T) {
 	}
 	for _, ended := range []func(http.ResponseWriter){status("SUCCEEDED"), status("ABORTED"), missing} {
 		cfg, got = service(t, ended, answer(200, `{}`))
-		if _, f := run(t, cfg, a, undo); f != nil || len(*got) != 2 ||
-			!strings.Contains((*got)[1].path, "function:unship") {
-			t.Errorf("%+v after %+v", f, *got)
-		}
+		_, f := run(t, cfg, a, undo)
+		require.Nil(t, f)
+		require.Len(t, *got, 2)
+		require.Contains(t, (*got)[1].path, "function:unship")
 	}
 }

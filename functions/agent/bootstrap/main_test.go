@@ -11,7 +11,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -97,10 +96,10 @@ func TestSpansOfTheAgent(t *testing.T) {
 	_, err = f(t.Context(), request(t, core.Idempotent, time.Now().Add(time.Minute)))
 	require.NoError(t, err)
 	parent := strings.Split(<-parents, "-")
-	if got := <-spans; len(parent) != 4 || !strings.Contains(got, `"traceId":"`+parent[1]+`"`) ||
-		!strings.Contains(got, `"payment.charge"`) {
-		t.Errorf("the service got %q; spans %s", parent, got)
-	}
+	got := <-spans
+	require.Len(t, parent, 4)
+	require.Contains(t, got, `"traceId":"`+parent[1]+`"`)
+	require.Contains(t, got, `"payment.charge"`)
 }
 
 func TestARequest(t *testing.T) {
@@ -141,26 +140,27 @@ func TestSecretThatCannotBeRead(t *testing.T) {
 		after[x.Receipt] = x.Seconds
 	}
 	for receipt, least := range map[string]int{"r0": 2, "r1": 4, "r2": 16, "r3": 180, "r4": 2} {
-		if got := after[receipt]; got < least || got > min(least*3/2, 180) {
-			t.Errorf("%s comes again after %d s, want %d and at most a half more", receipt, got, least)
-		}
+		got := after[receipt]
+		require.GreaterOrEqual(t, got, least, receipt)
+		require.LessOrEqual(t, got, min(least*3/2, 180), receipt)
 	}
 	line := awsstub.About(t, log.Lines(), "the agent is not ready")
-	if why, _ := line["error"].(string); !strings.Contains(why, `agent "payment"`) || !strings.Contains(why,
-		"secret TOKEN: arn:token") || !strings.Contains(why, "role may read") || line["messages"] != 5.0 {
-		t.Errorf("the log says %v", line)
-	}
+	why, _ := line["error"].(string)
+	require.Contains(t, why, `agent "payment"`)
+	require.Contains(t, why, "secret TOKEN: arn:token")
+	require.Contains(t, why, "role may read")
+	require.EqualValues(t, 5.0, line["messages"])
 	s.Allow("secretsmanager.GetSecretValue")
 	_ = s.Calls()
 	over, cancel := context.WithCancel(context.Background())
 	cancel()
-	if answer, err := f(over, e); err != nil || len(answer.BatchItemFailures) != len(e.Records) ||
-		slices.Contains(s.Calls(), "GetSecretValue arn:token") {
-		t.Errorf("when its time is over: %+v %v", answer, err)
-	}
-	if answer, err := f(context.Background(), e); err != nil || len(answer.BatchItemFailures) > 0 {
-		t.Errorf("once it can be read: %+v %v", answer, err)
-	}
+	answer, err = f(over, e)
+	require.NoError(t, err)
+	require.Len(t, answer.BatchItemFailures, len(e.Records))
+	require.NotContains(t, s.Calls(), "GetSecretValue arn:token")
+	answer, err = f(context.Background(), e)
+	require.NoError(t, err)
+	require.Empty(t, answer.BatchItemFailures)
 }
 
 // A secret whose value makes settings that cannot be used is found when there is work: each request
@@ -179,10 +179,10 @@ func TestSecretThatCannotBeUsed(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, answer.BatchItemFailures, 1)
 		line := awsstub.About(t, log.Lines(), "the agent is not ready")
-		if why, _ := line["error"].(string); !strings.Contains(why, "payment") ||
-			!strings.Contains(why, want) || strings.Contains(why, "s3cret") {
-			t.Errorf("the log says %v, want %q", line, want)
-		}
+		why, _ := line["error"].(string)
+		require.Contains(t, why, "payment", want)
+		require.Contains(t, why, want)
+		require.NotContains(t, why, "s3cret", want)
 	}
 }
 

@@ -587,9 +587,9 @@ func TestSecretsNeverShow(t *testing.T) {
 		"unreachable", unreachable)
 	shown := logged.String() + fmt.Sprintf("%v %+v %#v %s", s.agent.Headers, s.agent.URL, s.agent.URL,
 		s.agent.URL)
-	if b, err := json.Marshal(s.agent); err != nil || strings.Contains(string(b), secret) {
-		t.Errorf("as JSON: %s, %v", b, err)
-	}
+	b, err := json.Marshal(s.agent)
+	require.NoError(t, err)
+	require.NotContains(t, string(b), secret)
 	require.NotContains(t, shown, secret)
 	require.Contains(t, shown, "bad credentials")
 }

@@ -129,9 +129,9 @@ func TestOAuth2(t *testing.T) {
 	secret := map[string]string{"SECRET": "s3cr3t-value"}
 	charge := charging(t, fmt.Sprintf(oauth, srv.URL), secret, Options{})
 	for range 3 {
-		if out, err := charge(); err != nil || fmt.Sprintf("%s", out) != `{"echo":"Bearer [hidden]"}` {
-			t.Fatalf("%s, %v", out, err)
-		}
+		out, err := charge()
+		require.NoError(t, err)
+		require.Equal(t, `{"echo":"Bearer [hidden]"}`, fmt.Sprintf("%s", out))
 	}
 	require.Equal(t, 1, state.issued)
 	state.accepted = "token-2" // the first was revoked
@@ -257,17 +257,17 @@ func TestSigV4(t *testing.T) {
 			Options{AWS: c})
 		_, err := charge()
 		require.NoError(t, err)
-		if a := got.Get("Authorization"); !strings.HasPrefix(a, "AWS4-HMAC-SHA256 Credential=AKID/") ||
-			!strings.Contains(a, "/"+region+"/execute-api/") || !strings.Contains(a, "idempotency-key") ||
-			got.Get("X-Amz-Security-Token") != "tok" {
-			t.Errorf("signed %s", a)
-		}
+		a := got.Get("Authorization")
+		require.True(t, strings.HasPrefix(a, "AWS4-HMAC-SHA256 Credential=AKID/"), "signed %s", a)
+		require.Contains(t, a, "/"+region+"/execute-api/")
+		require.Contains(t, a, "idempotency-key")
+		require.Equal(t, "tok", got.Get("X-Amz-Security-Token"))
 	}
 	a, err := agentOf("url: 'https://abc123.execute-api.eu-central-1.amazonaws.com/prod', "+
 		"auth: {sigv4: {service: execute-api}}", nil)
-	if err != nil || a.SigningRegion() != "eu-central-1" || a.API() != "abc123" {
-		t.Errorf("Region %s, API %s, %v", a.SigningRegion(), a.API(), err)
-	}
+	require.NoError(t, err)
+	require.Equal(t, "eu-central-1", a.SigningRegion())
+	require.Equal(t, "abc123", a.API())
 	c.Credentials = aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 		return aws.Credentials{}, errors.New("expired")
 	})
@@ -310,9 +310,9 @@ func TestClientCertificates(t *testing.T) {
 	defer srv.Close()
 	charge := trusting(t, srv, strings.Replace(text, "https://payment.example", srv.URL, 1),
 		map[string]string{"CHAIN": chain, "KEY": key}, Options{})
-	if _, err := charge(); err != nil || shown.Load() != 1 {
-		t.Errorf("%v, %d certificates", err, shown.Load())
-	}
+	_, err = charge()
+	require.NoError(t, err)
+	require.EqualValues(t, 1, shown.Load())
 }
 
 // proxy is an HTTP proxy that counts what it connects, and asks for a password.
@@ -365,9 +365,9 @@ func TestProxy(t *testing.T) {
 		"http://example.com":  "proxy",
 	} {
 		charge := trusting(t, srv, entry+"'"+url+"', insecure: true", values, Options{})
-		if out, err := charge(); err != nil || fmt.Sprintf("%s", out) != `{"by":"`+want+`"}` {
-			t.Errorf("%s: %s, %v", url, out, err)
-		}
+		out, err := charge()
+		require.NoError(t, err, url)
+		require.Equal(t, `{"by":"`+want+`"}`, fmt.Sprintf("%s", out), url)
 	}
 	require.Equal(t, int32(2), count.Load())
 	charge := trusting(t, srv, "proxy: '"+through.URL+"', url: 'https://example.com'", nil, Options{})

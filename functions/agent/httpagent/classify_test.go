@@ -66,9 +66,9 @@ agents:
 		}
 		out, err := op.Run(context.Background(), c)
 		if want.done {
-			if raw, _ := out.(json.RawMessage); err != nil || string(raw) != `{"id":7}` {
-				t.Errorf("%d: output %s, %v", status, raw, err)
-			}
+			raw, _ := out.(json.RawMessage)
+			require.NoError(t, err, "%+v", status)
+			require.Equal(t, `{"id":7}`, string(raw), "%+v", status)
 			continue
 		}
 		fails(t, err, worker.Failure{Code: want.code, Permanent: want.permanent, NoEffect: want.noEffect})

@@ -2,7 +2,6 @@ package httpagent
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -128,9 +127,9 @@ func TestCallsWithoutInputAreNotSentInChunks(t *testing.T) {
 		require.Empty(t, failed, method)
 		require.Equal(t, calls, served.Load(), method)
 		for range 50 {
-			if happened, _, err := s.Operations()["charge"].Check(t.Context(), c); !happened || err != nil {
-				t.Fatalf("%s: a check: %v, %v", method, happened, err)
-			}
+			happened, _, err := s.Operations()["charge"].Check(t.Context(), c)
+			require.True(t, happened, method)
+			require.NoError(t, err, method)
 		}
 	}
 }
@@ -247,9 +246,9 @@ func TestAConnectionThatIsSpokenToTooEarly(t *testing.T) {
 	_, err := far.Write([]byte("b"))
 	require.NoError(t, err)
 	require.ErrorIs(t, <-read, errUnasked)
-	if _, err := c.Write([]byte("r")); !errors.Is(err, net.ErrClosed) || c.end() {
-		t.Errorf("a request after them: %v", err)
-	}
+	_, err = c.Write([]byte("r"))
+	require.ErrorIs(t, err, net.ErrClosed)
+	require.False(t, c.end(), "a request after them: %v", err)
 }
 
 // After a failed request it is certain whether bytes of it were written, because none can follow.
@@ -266,9 +265,10 @@ func TestTheEndOfARequestThatFailed(t *testing.T) {
 		}
 		first := c.end()
 		_, err := c.Write([]byte("r"))
-		if last := c.end(); first != written || last != written || !errors.Is(err, net.ErrClosed) {
-			t.Errorf("written: %v and later %v, want %v; then %v", first, last, written, err)
-		}
+		last := c.end()
+		require.Equal(t, written, first)
+		require.Equal(t, written, last)
+		require.ErrorIs(t, err, net.ErrClosed, "%+v", written)
 		_ = far.Close()
 	}
 }

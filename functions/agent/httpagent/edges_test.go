@@ -35,9 +35,9 @@ func TestRequestsWithoutABody(t *testing.T) {
 	c.Trace = ""
 	_, err := run(s, c)
 	require.NoError(t, err)
-	if got.Method != "GET" || len(body) > 0 || got.ContentLength != 0 {
-		t.Errorf("%s with %s", got.Method, body)
-	}
+	require.Equal(t, "GET", got.Method)
+	require.Empty(t, body)
+	require.Zero(t, got.ContentLength)
 	for name, want := range map[string][]string{
 		"Content-Type":    nil,
 		"Traceparent":     nil,
@@ -48,10 +48,11 @@ func TestRequestsWithoutABody(t *testing.T) {
 		require.Equal(t, fmt.Sprint(want), fmt.Sprint(got.Header.Values(name)), "%v %v", name, want)
 	}
 	c.Name = "refund"
-	if _, err := run(s, c); err != nil || got.Method != "DELETE" || string(body) != `{"amount":1}` ||
-		got.Header.Get("Content-Type") != "application/json" {
-		t.Errorf("%s with %s, %v", got.Method, body, err)
-	}
+	_, err = run(s, c)
+	require.NoError(t, err)
+	require.Equal(t, "DELETE", got.Method)
+	require.Equal(t, `{"amount":1}`, string(body))
+	require.Equal(t, "application/json", got.Header.Get("Content-Type"))
 }
 
 // What no request can be made of is refused before anything is sent.
@@ -114,10 +115,10 @@ func TestARefusalEndsWithItsCall(t *testing.T) {
 		})
 		start := time.Now()
 		_, err := run(s, call())
-		if f := failureOf(t, err); f.Code != "http-503" || f.RetryAfter != 3*time.Second ||
-			time.Since(start) != 2*time.Second {
-			t.Errorf("%+v after %s", f, time.Since(start))
-		}
+		f := failureOf(t, err)
+		require.Equal(t, "http-503", f.Code)
+		require.Equal(t, 3*time.Second, f.RetryAfter)
+		require.Equal(t, 2*time.Second, time.Since(start))
 		s.Close()
 	})
 }
@@ -249,9 +250,9 @@ func TestNew(t *testing.T) {
 	require.NoError(t, err)
 	defer s.Close()
 	_, err = run(s, call())
-	if f := failureOf(t, err); f.RetryAfter < 50*time.Second || f.RetryAfter > time.Minute {
-		t.Errorf("%+v", f)
-	}
+	f := failureOf(t, err)
+	require.GreaterOrEqual(t, f.RetryAfter, 50*time.Second)
+	require.LessOrEqual(t, f.RetryAfter, time.Minute)
 }
 
 // The failure of a redirect names where it points, without what may hold a secret.

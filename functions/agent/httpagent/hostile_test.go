@@ -162,10 +162,11 @@ func TestAnswersThatBreakOff(t *testing.T) {
 			}
 			replies := e.replies(t)
 			entry, err := e.ledger.Entry(t.Context(), "o-1/0/pay")
-			if calls.Load() != 1 || len(replies) != 1 || replies[0].Outcome != core.OutcomeRetryLater ||
-				err != nil || entry.State != worker.StateStarted {
-				t.Errorf("%d calls, replies %+v, ledger %q, %v", calls.Load(), replies, entry.State, err)
-			}
+			require.EqualValues(t, 1, calls.Load())
+			require.Len(t, replies, 1)
+			require.Equal(t, core.OutcomeRetryLater, replies[0].Outcome)
+			require.NoError(t, err)
+			require.Equal(t, worker.StateStarted, entry.State)
 		})
 	}
 }
@@ -316,9 +317,9 @@ func TestBodiesWithoutEndAreNotRead(t *testing.T) {
 				}
 			})
 			_, err := run(s, call())
-			if f := failureOf(t, err); f.Code != code || f.Happened != (code == "response-too-large") {
-				t.Errorf("%s: %+v", status, f)
-			}
+			f := failureOf(t, err)
+			require.Equal(t, code, f.Code, status)
+			require.Equal(t, code == "response-too-large", f.Happened, status)
 			s.Close()
 			synctest.Wait()
 			require.LessOrEqual(t, taken.Load(), int64(128<<10), status)
@@ -353,12 +354,13 @@ func TestDoneWithAnAnswerThatCannotBeUsed(t *testing.T) {
 				replies := e.replies(t)
 				require.Len(t, replies, 2)
 				require.Equal(t, "/charge /refund", strings.Join(called, " "))
-				if r := replies[0]; r.Outcome != core.OutcomeFailed || len(r.Output) > 0 {
-					t.Errorf("the do: %s, output %.40s, %+v", r.Outcome, r.Output, r.Error)
-				}
-				if r := replies[1]; r.Outcome != core.OutcomeDone || len(r.Output) > 0 || r.Error != nil {
-					t.Errorf("the undo: %s, output %.40s, %+v", r.Outcome, r.Output, r.Error)
-				}
+				r := replies[0]
+				require.Equal(t, core.OutcomeFailed, r.Outcome)
+				require.Empty(t, r.Output)
+				r = replies[1]
+				require.Equal(t, core.OutcomeDone, r.Outcome)
+				require.Empty(t, r.Output)
+				require.Nil(t, r.Error)
 			})
 		}
 	}
@@ -471,13 +473,13 @@ func TestSecretsInOutputs(t *testing.T) {
 				"', operations: {'*': {check: {path: /x}}}}}", Options{})
 			s.agent.redact = &r
 			out, err := run(s, call())
-			if got, _ := out.(json.RawMessage); err != nil || string(got) != tt.want {
-				t.Errorf("output %s, %v; want %s", got, err, tt.want)
-			}
+			got, _ := out.(json.RawMessage)
+			require.NoError(t, err)
+			require.Equal(t, tt.want, string(got))
 			_, out, err = s.Operations()[worker.AnyOperation].Check(t.Context(), call())
-			if got, _ := out.(json.RawMessage); err != nil || string(got) != tt.want {
-				t.Errorf("output of the check %s, %v; want %s", got, err, tt.want)
-			}
+			got, _ = out.(json.RawMessage)
+			require.NoError(t, err)
+			require.Equal(t, tt.want, string(got))
 		})
 	}
 }
@@ -546,7 +548,7 @@ func TestSecretsInQuotedErrors(t *testing.T) {
 	s := serviceOf(t, `agents: {payment: {url: "`+url+`", headers: {Authorization: "${env:TOKEN}"}}}`,
 		Options{}, "TOKEN", secret)
 	_, err := run(s, call())
-	if f := failureOf(t, err); strings.Contains(f.Error(), "ter") || !strings.Contains(f.Error(), redact.Hidden) {
-		t.Errorf("%v", f)
-	}
+	f := failureOf(t, err)
+	require.NotContains(t, f.Error(), "ter")
+	require.Contains(t, f.Error(), redact.Hidden)
 }

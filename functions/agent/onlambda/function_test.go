@@ -117,11 +117,11 @@ func TestABatch(t *testing.T) {
 	}})
 	require.Equal(t, "newer", again(t, answer, err))
 	require.Equal(t, "good done, late retry-later, plain retry-later, refused failed", outcomes(t, s.Sent("replies")))
-	if got := strings.Join(s.Calls(), ", "); charges.Load() != 1 ||
-		got != "ChangeMessageVisibilityBatch requests-payment, SendMessageBatch quarantine, "+
-			"SendMessageBatch replies" {
-		t.Errorf("%d charges, calls: %s", charges.Load(), got)
-	}
+	got := strings.Join(s.Calls(), ", ")
+	require.EqualValues(t, 1, charges.Load())
+	require.Equal(t,
+		"ChangeMessageVisibilityBatch requests-payment, SendMessageBatch quarantine, "+"SendMessageBatch replies",
+		got)
 	answer, err = f(context.Background(),
 		events.SQSEvent{Records: []events.SQSMessage{
 			request(t, "panics", "panic", nil),
@@ -152,9 +152,9 @@ func TestACallEndsBeforeLambdaDoes(t *testing.T) {
 			r.Timeout = core.Hour
 			r.StopBy = core.TimeOf(end.Add(time.Hour))
 		})}})
-	if got := again(t, answer, err); got != "" || ends.IsZero() || ends.After(end.Add(-2*time.Second)) {
-		t.Errorf("come again: %q; the call ends at %s, Lambda at %s", got, ends, end)
-	}
+	require.Empty(t, again(t, answer, err))
+	require.False(t, ends.IsZero())
+	require.False(t, ends.After(end.Add(-2*time.Second)))
 }
 
 // The handler returns only when no operation runs any more, even if one ignores the end of its time. Otherwise Lambda
@@ -264,10 +264,10 @@ func TestNoWorker(t *testing.T) {
 		got[1].Seconds > 3 {
 		t.Errorf("they come again: %+v", got)
 	}
-	if got := metrics.String(); !strings.Contains(got, `"Returned":2`) ||
-		!strings.Contains(got, `"Function":"payment"`) || !strings.Contains(got, `"Deployment":"Shop/Engine"`) {
-		t.Errorf("metrics: %s", got)
-	}
+	got := metrics.String()
+	require.Contains(t, got, `"Returned":2`)
+	require.Contains(t, got, `"Function":"payment"`)
+	require.Contains(t, got, `"Deployment":"Shop/Engine"`)
 }
 
 // P46: a request is returned to the queue that it came from.

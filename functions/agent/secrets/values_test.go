@@ -27,9 +27,9 @@ func TestValues(t *testing.T) {
 	require.Empty(t, s.Calls())
 	get := func(name, want string) {
 		t.Helper()
-		if got, err := v.Get(context.Background(), name); err != nil || got != want {
-			t.Errorf("%s: %q, %v", name, got, err)
-		}
+		got, err := v.Get(context.Background(), name)
+		require.NoError(t, err)
+		require.Equal(t, want, got)
 	}
 	asked := func(want string) {
 		t.Helper()

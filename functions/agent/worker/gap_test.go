@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -32,9 +34,10 @@ func TestFrozenBetweenTwoTries(t *testing.T) {
 			}),
 		})
 		v := b.worker.Handle(context.Background(), delivery(request(time.Now())))
-		if n := len(b.replies()); !v.Delete || calls != 1 || n > 0 {
-			t.Errorf("verdict %+v, %d calls, %d replies", v, calls, n)
-		}
+		n := len(b.replies())
+		require.True(t, v.Delete, "verdict %+v, %d calls, %d replies", v, calls, n)
+		require.Equal(t, 1, calls)
+		require.LessOrEqual(t, n, 0)
 	})
 }
 
@@ -84,10 +87,11 @@ func TestPlainInDoubtIsNotTriedAgain(t *testing.T) {
 		req := request(began)
 		req.Grade = core.Plain
 		b.worker.Handle(context.Background(), delivery(req))
-		if r := b.reply(); calls != 1 || r.Outcome != core.OutcomeRetryLater || r.Error.Code != "failed" ||
-			time.Since(began) > 0 {
-			t.Errorf("%d calls, reply %+v %+v after %s", calls, r, r.Error, time.Since(began))
-		}
+		r := b.reply()
+		require.Equal(t, 1, calls)
+		require.Equal(t, core.OutcomeRetryLater, r.Outcome)
+		require.Equal(t, "failed", r.Error.Code)
+		require.LessOrEqual(t, time.Since(began), time.Duration(0))
 	})
 }
 
@@ -104,8 +108,8 @@ func TestTheLastMomentOfAFunction(t *testing.T) {
 			Operations: charge(counting(&calls, nil, nil)),
 		})
 		v := b.worker.Handle(lastMoment{t.Context()}, delivery(request(time.Now())))
-		if v.Delete || calls > 0 || len(b.replies()) > 0 {
-			t.Errorf("verdict %+v, %d calls", v, calls)
-		}
+		require.False(t, v.Delete, "verdict %+v, %d calls", v, calls)
+		require.LessOrEqual(t, calls, 0)
+		require.Empty(t, b.replies())
 	})
 }

@@ -135,9 +135,9 @@ func TestGatherOutlivesOneSender(t *testing.T) {
 	deadline := time.Now().Add(time.Hour)
 	ctx, cancel := context.WithDeadline(t.Context(), deadline)
 	cancel()
-	if err := g.Send(ctx, text("x"))[0]; err != nil || len(q.sends) != 1 || !q.deadlines[0].Equal(deadline) {
-		t.Errorf("%v, sent as %v until %v", err, q.sends, q.deadlines)
-	}
+	require.NoError(t, g.Send(ctx, text("x"))[0])
+	require.Len(t, q.sends, 1)
+	require.True(t, q.deadlines[0].Equal(deadline))
 	require.NoError(t, g.Send(t.Context(), text("x"))[0])
 	require.True(t, q.deadlines[1].IsZero())
 	past, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))

@@ -51,9 +51,9 @@ func TestEnterByTheTable(t *testing.T) {
 					move && (next.State != w.state || next.Attempt != attempt) {
 					t.Errorf("%s: stored %v as %q by %d, act %d", name, move, next.State, next.Attempt, do)
 				}
-				if next.Key != "k" || next.Version != 9 || next.Command != 1 {
-					t.Errorf("%s: key, version or command changed: %+v", name, next)
-				}
+				require.Equal(t, "k", next.Key)
+				require.EqualValues(t, 9, next.Version)
+				require.Equal(t, 1, next.Command)
 				if state == StateDone && string(next.Output) != "{}" {
 					t.Errorf("%s: the output is lost", name)
 				}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"github.com/stepkeeper/stepkeeper/dev/memory"
@@ -38,9 +39,7 @@ func TestEveryReplyCanBeRead(t *testing.T) {
 		percent := rapid.Int().Draw(rt, "percent")
 		note := rapid.String().Draw(rt, "note")
 		operation := charge(func(ctx context.Context, _ worker.Call) (any, error) {
-			if err := worker.Progress(ctx, percent, note); err != nil {
-				rt.Fatal(err)
-			}
+			require.NoError(rt, worker.Progress(ctx, percent, note))
 			return output, failure
 		})
 		b := newBench(t, memory.NewClock(noon),

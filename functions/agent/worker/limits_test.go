@@ -198,9 +198,9 @@ func TestWaitsBetweenOwnRetries(t *testing.T) {
 					})
 				start := time.Now()
 				b.worker.Handle(context.Background(), delivery(request(start)))
-				if took := time.Since(start); calls != tt.calls || took != tt.took {
-					t.Errorf("%d calls in %s, want %d in %s", calls, took, tt.calls, tt.took)
-				}
+				took := time.Since(start)
+				require.Equal(t, tt.calls, calls)
+				require.Equal(t, tt.took, took, "%+v", tt.calls)
 				require.Empty(t, b.worker.Stats().Breakers, "a breaker that is off is shown")
 			})
 		})
@@ -344,9 +344,9 @@ func TestTheCheckTookAllTheTime(t *testing.T) {
 	req := request(noon)
 	req.Attempt = 2
 	v := b.worker.Handle(context.Background(), delivery(req))
-	if n := len(b.replies()); !v.Delete || calls+n > 0 {
-		t.Errorf("%+v, %d calls, %d replies", v, calls, n)
-	}
+	n := len(b.replies())
+	require.True(t, v.Delete, "%+v, %d calls, %d replies", v, calls, n)
+	require.LessOrEqual(t, calls+n, 0)
 }
 
 // What a check says reaches the reply: the wait that it asked for, and that it was the check.
@@ -361,10 +361,10 @@ func TestAFailedCheckIsSaid(t *testing.T) {
 	req := request(noon)
 	req.Attempt = 2
 	b.worker.Handle(context.Background(), delivery(req))
-	if r := b.reply(); r.Error.Code != "check-http-429" || r.RetryAfter != 7000 ||
-		!strings.Contains(r.Error.Message, "busy") {
-		t.Errorf("%+v %+v", r, r.Error)
-	}
+	r := b.reply()
+	require.Equal(t, "check-http-429", r.Error.Code)
+	require.EqualValues(t, 7000, r.RetryAfter)
+	require.Contains(t, r.Error.Message, "busy")
 	require.Zero(t, b.worker.Stats().Checked)
 }
 
@@ -392,9 +392,9 @@ func TestTheOutputOfAnUndoIsDropped(t *testing.T) {
 			undo.Attempt = 2
 			for _, req := range []*message.Request{do, undo, undo} {
 				b.worker.Handle(context.Background(), delivery(req))
-				if r := b.reply(); r.Outcome != core.OutcomeDone || len(r.Output) > 0 {
-					t.Errorf("%s, %s: %+v %+v", name, grade, r, r.Error)
-				}
+				r := b.reply()
+				require.Equal(t, core.OutcomeDone, r.Outcome, name)
+				require.Empty(t, r.Output, name)
 			}
 			if grade == core.Plain && calls != 1 {
 				t.Errorf("%s: undone %d times", name, calls)
@@ -444,9 +444,9 @@ func TestDoneWithAnOutputThatCannotBeUsed(t *testing.T) {
 		require.Equal(t, want, b.reply().Outcome)
 	}
 	b.worker.Handle(context.Background(), delivery(undo))
-	if r := b.reply(); r.Outcome != core.OutcomeDone || calls != 1 || undos != 1 {
-		t.Errorf("%+v, %d calls, %d undone", r, calls, undos)
-	}
+	require.Equal(t, core.OutcomeDone, b.reply().Outcome)
+	require.Equal(t, 1, calls)
+	require.Equal(t, 1, undos)
 }
 
 // P31: what a call has shown is written, however often the write loses first, as far as that is
@@ -488,14 +488,11 @@ func TestEdgesOfTheConfiguration(t *testing.T) {
 		})
 	}
 	w, err := complete(worker.Retry{}, worker.Breaker{})
-	if err != nil || w.Retry != (worker.Retry{
-		Tries: 3, Initial: 200 * time.Millisecond, Max: 5 * time.Second,
-		Jitter: 0.25,
-	}) ||
-		w.Breaker != (worker.Breaker{Failures: 5, Window: 10, Delay: 5 * time.Second, Probes: 1}) ||
-		w.SendTimeout != 5*time.Second {
-		t.Fatalf("%+v, %v", w.Config, err)
-	}
+	require.NoError(t, err)
+	require.Equal(t, worker.Retry{Tries: 3, Initial: 200 * time.Millisecond, Max: 5 * time.Second, Jitter: 0.25},
+		w.Retry)
+	require.Equal(t, worker.Breaker{Failures: 5, Window: 10, Delay: 5 * time.Second, Probes: 1}, w.Breaker)
+	require.Equal(t, 5*time.Second, w.SendTimeout)
 	w, err = complete(worker.Retry{Initial: time.Minute}, worker.Breaker{Failures: 30})
 	require.NoError(t, err)
 	require.Equal(t, time.Minute, w.Retry.Max)

@@ -51,9 +51,9 @@ func TestOnePoisonOrderDoesNotOpenTheBreaker(t *testing.T) {
 		})
 		others := 0
 		for attempt := range 60 {
-			if r := b.asked("poison"); r.Outcome != core.OutcomeRetryLater || r.Error.Code != "failed" {
-				t.Fatalf("attempt %d: %s %+v; it was called, and failed", attempt, r.Outcome, r.Error)
-			}
+			r := b.asked("poison")
+			require.Equal(t, core.OutcomeRetryLater, r.Outcome, "%+v", attempt)
+			require.Equal(t, "failed", r.Error.Code, "%+v", attempt)
 			if attempt%4 == 3 { // now and then another one
 				others++
 				require.Equal(t, core.OutcomeDone, b.asked(fmt.Sprint("good-", attempt)).Outcome, "%v", attempt)
@@ -197,10 +197,10 @@ func TestNotYetIsAProof(t *testing.T) {
 			q.Grade = core.Plain
 			q.PointOfNoReturn = pivot
 		}
-		if r := b.asked("o-1", change); r.Error == nil || r.Error.Code != core.CodeNotYet ||
-			r.NoEffect != pivot {
-			t.Errorf("%s %+v, without effect %v", r.Outcome, r.Error, r.NoEffect)
-		}
+		r := b.asked("o-1", change)
+		require.NotNil(t, r.Error, "%s %+v, without effect %v", r.Outcome, r.Error, r.NoEffect)
+		require.Equal(t, core.CodeNotYet, r.Error.Code)
+		require.Equal(t, pivot, r.NoEffect)
 		require.Equal(t, core.OutcomeDone, b.asked("o-1", change, func(q *message.Request) { q.Attempt = 2 }).Outcome)
 		require.Equal(t, 2, calls)
 	}
@@ -230,9 +230,9 @@ func TestACheckWithRefusedCredentials(t *testing.T) {
 					q.Grade = grade
 					q.Attempt = 2
 				})
-				if r.Outcome != core.OutcomeRetryLater || r.Error.Code != code || calls != 1 {
-					t.Errorf("%s: %s %+v, %d calls", grade, r.Outcome, r.Error, calls)
-				}
+				require.Equal(t, core.OutcomeRetryLater, r.Outcome, "%+v", grade)
+				require.Equal(t, code, r.Error.Code, "%+v", grade)
+				require.Equal(t, 1, calls, "%+v", grade)
 			})
 		}
 	}

@@ -215,10 +215,10 @@ func TestOwnRetriesOfAPointOfNoReturn(t *testing.T) {
 					req.Grade = grade
 					req.PointOfNoReturn = true
 					b.worker.Handle(context.Background(), delivery(req))
-					if r := b.reply(); calls != 3 || r.Outcome == core.OutcomeDone ||
-						r.NoEffect != tt.noEffect {
-						t.Errorf("%d calls, %s, noEffect %v", calls, r.Outcome, r.NoEffect)
-					}
+					r := b.reply()
+					require.Equal(t, 3, calls)
+					require.NotEqual(t, core.OutcomeDone, r.Outcome)
+					require.Equal(t, tt.noEffect, r.NoEffect)
 				})
 			})
 		}
@@ -244,9 +244,10 @@ func TestOwnRetriesOfAPlainPointOfNoReturn(t *testing.T) {
 		req.Grade = core.Plain
 		req.PointOfNoReturn = true
 		b.worker.Handle(context.Background(), delivery(req))
-		if r := b.reply(); calls != 1 || checks == 0 || r.NoEffect {
-			t.Errorf("%d calls, %d checks, noEffect %v", calls, checks, r.NoEffect)
-		}
+		r := b.reply()
+		require.Equal(t, 1, calls)
+		require.NotZero(t, checks)
+		require.False(t, r.NoEffect, "%d calls, %d checks, noEffect %v", calls, checks, r.NoEffect)
 	})
 }
 
@@ -263,10 +264,10 @@ func TestAPointOfNoReturnThatCameTooLateToCall(t *testing.T) {
 	req.Grade = core.Plain
 	req.PointOfNoReturn = true
 	b.worker.Handle(context.Background(), delivery(req))
-	if e, err := ledger.Entry(context.Background(), req.Key); err != nil || e.State != worker.StateLater ||
-		e.Attempt != 1 {
-		t.Errorf("the ledger says %q of attempt %d, %v", e.State, e.Attempt, err)
-	}
+	e, err := ledger.Entry(context.Background(), req.Key)
+	require.NoError(t, err)
+	require.Equal(t, worker.StateLater, e.State)
+	require.Equal(t, 1, e.Attempt)
 }
 
 // A copy that calls while the first call is open takes its proof away: the copy's call may land later.
@@ -280,9 +281,7 @@ func TestACopyOfAPointOfNoReturnTakesTheProof(t *testing.T) {
 			req.Grade = core.Idempotent
 			req.PointOfNoReturn = true
 			b.worker.Handle(ctx, delivery(req))
-			if r := b.reply(); r.NoEffect {
-				t.Error("the copy's refusal is taken for a proof while the first call is open")
-			}
+			require.False(t, b.reply().NoEffect)
 		}
 		return nil, refused
 	}
@@ -291,9 +290,10 @@ func TestACopyOfAPointOfNoReturnTakesTheProof(t *testing.T) {
 	req.Grade = core.Idempotent
 	req.PointOfNoReturn = true
 	b.worker.Handle(context.Background(), delivery(req))
-	if r := b.reply(); calls != 2 || r.Outcome != core.OutcomeFailed || r.NoEffect {
-		t.Errorf("%d calls, %s, noEffect %v", calls, r.Outcome, r.NoEffect)
-	}
+	r := b.reply()
+	require.Equal(t, 2, calls)
+	require.Equal(t, core.OutcomeFailed, r.Outcome)
+	require.False(t, r.NoEffect, "%d calls, %s, noEffect %v", calls, r.Outcome, r.NoEffect)
 }
 
 // What is not stored is not said, and without a ledger nothing is proven.
@@ -319,9 +319,9 @@ func TestAProofThatIsNotStoredIsNotSaid(t *testing.T) {
 			req.Grade = core.Idempotent
 			req.PointOfNoReturn = true
 			b.worker.Handle(context.Background(), delivery(req))
-			if r := b.reply(); r.Outcome != core.OutcomeFailed || r.NoEffect != tt.noEffect {
-				t.Errorf("%s, noEffect %v; log:\n%s", r.Outcome, r.NoEffect, b.log)
-			}
+			r := b.reply()
+			require.Equal(t, core.OutcomeFailed, r.Outcome)
+			require.Equal(t, tt.noEffect, r.NoEffect)
 		})
 	}
 }
@@ -343,9 +343,9 @@ func TestShuttingDownAPointOfNoReturn(t *testing.T) {
 		req.Grade = core.Idempotent
 		req.PointOfNoReturn = true
 		require.True(t, b.worker.Handle(ctx, delivery(req)).Delete)
-		if r := b.reply(); r.Outcome != core.OutcomeRetryLater || !r.NoEffect {
-			t.Errorf("%s, noEffect %v", r.Outcome, r.NoEffect)
-		}
+		r := b.reply()
+		require.Equal(t, core.OutcomeRetryLater, r.Outcome)
+		require.True(t, r.NoEffect, "%s, noEffect %v", r.Outcome, r.NoEffect)
 	})
 }
 

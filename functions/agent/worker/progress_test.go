@@ -47,9 +47,9 @@ func TestProgressGivesTime(t *testing.T) {
 			r.Attempt != 1 || len(r.Note) > core.MaxNote {
 			t.Errorf("%+v", r)
 		}
-		if r := all[len(all)-1]; r.Outcome != core.OutcomeDone || string(r.Output) != `"film"` {
-			t.Errorf("%+v", r)
-		}
+		r := all[len(all)-1]
+		require.Equal(t, core.OutcomeDone, r.Outcome)
+		require.Equal(t, `"film"`, string(r.Output))
 	})
 }
 
@@ -77,12 +77,12 @@ func TestNoProgressEndsTheCall(t *testing.T) {
 				for more := all; len(more) > 0; more = b.replies() {
 					all = more
 				}
-				if r := all[len(all)-1]; r.Outcome != core.OutcomeRetryLater || r.Error.Code != "timeout" {
-					t.Errorf("%+v %+v", r, r.Error)
-				}
-				if took := time.Since(began); took < c.took-20*time.Second || took > c.took+time.Second {
-					t.Errorf("it ended after %s, not %s", took, c.took)
-				}
+				r := all[len(all)-1]
+				require.Equal(t, core.OutcomeRetryLater, r.Outcome)
+				require.Equal(t, "timeout", r.Error.Code)
+				took := time.Since(began)
+				require.GreaterOrEqual(t, took, c.took-20*time.Second, "%+v", c.took)
+				require.LessOrEqual(t, took, c.took+time.Second, "%+v", c.took)
 			})
 		})
 	}
@@ -154,9 +154,9 @@ func TestADeferredCallIsAnsweredLater(t *testing.T) {
 			return nil, worker.Deferred(20 * time.Minute)
 		})})
 	require.True(t, b.worker.Handle(context.Background(), delivery(long(noon))).Delete, "the request stays")
-	if r := b.reply(); r.Outcome != message.Progress || r.Until != core.TimeOf(noon.Add(20*time.Minute)) {
-		t.Errorf("%+v", r)
-	}
+	r := b.reply()
+	require.Equal(t, message.Progress, r.Outcome)
+	require.Equal(t, core.TimeOf(noon.Add(20*time.Minute)), r.Until)
 	require.Equal(t, int64(1), b.worker.Stats().Deferred)
 	replies := &worker.Replies{Agent: "payment", Queue: b.queue(port.Replies), Clock: clock}
 	ctx := context.Background()
@@ -194,9 +194,9 @@ func TestADeferredCallIsAnsweredLater(t *testing.T) {
 		require.Equal(t, want.Until, r.Until)
 		require.Equal(t, want.RetryAfter, r.RetryAfter)
 	}
-	if string(all[1].Output) != `{"id":7}` || all[2].Error.Code != "gone" || all[3].Error.Code != "failed" {
-		t.Errorf("%s, %+v, %+v", all[1].Output, all[2].Error, all[3].Error)
-	}
+	require.Equal(t, `{"id":7}`, string(all[1].Output))
+	require.Equal(t, "gone", all[2].Error.Code)
+	require.Equal(t, "failed", all[3].Error.Code)
 	require.Equal(t, "sold-out", all[5].Error.Code)
 	clock.Advance(51 * time.Minute)
 	require.ErrorIs(t, replies.Done(ctx, id, nil), worker.ErrTooLate)
@@ -215,10 +215,10 @@ func TestACallThatCannotBeDeferred(t *testing.T) {
 	b := newBench(t, memory.NewClock(noon),
 		worker.Config{Operations: charge(always(nil, worker.Deferred(0)))})
 	b.worker.Handle(context.Background(), delivery(request(noon)))
-	if r := b.reply(); r.Outcome != core.OutcomeFailed || r.Error.Code != "deferred" ||
-		!strings.Contains(r.Error.Message, "maxDuration") {
-		t.Errorf("%+v %+v", r, r.Error)
-	}
+	r := b.reply()
+	require.Equal(t, core.OutcomeFailed, r.Outcome)
+	require.Equal(t, "deferred", r.Error.Code)
+	require.Contains(t, r.Error.Message, "maxDuration")
 }
 
 // P43: without a time of its own a deferred call has until stopBy; where that cannot be sent, the request

@@ -74,9 +74,9 @@ func TestPumpConcurrency(t *testing.T) {
 		require.Equal(t, int32(7), most.Load())
 		require.Equal(t, 3, slices.Max(q.wanted))
 		require.NoError(t, stop())
-		if d := b.depth(); d.Visible+d.InFlight != 0 || len(b.replies()) != 70 {
-			t.Errorf("left in the queue: %+v", d)
-		}
+		d := b.depth()
+		require.Zero(t, d.Visible+d.InFlight)
+		require.Len(t, b.replies(), 70)
 	})
 }
 
@@ -93,9 +93,9 @@ func TestPumpKeepsWhatItHandlesInvisible(t *testing.T) {
 		stop := pumping(b, nil, worker.Pump{Visibility: 30 * time.Second})
 		b.ask(1, time.Hour)
 		time.Sleep(11 * time.Minute)
-		if err := stop(); err != nil || calls.Load() != 1 || len(b.replies()) != 1 {
-			t.Errorf("%d calls, %v", calls.Load(), err)
-		}
+		require.NoError(t, stop())
+		require.EqualValues(t, 1, calls.Load())
+		require.Len(t, b.replies(), 1)
 	})
 }
 
@@ -135,9 +135,9 @@ func TestPumpDrains(t *testing.T) {
 				start := time.Now()
 				require.ErrorIs(t, stop(), tt.err)
 				require.LessOrEqual(t, time.Since(start), tt.most)
-				if got, d := len(b.replies()), b.depth(); got != tt.replies || d.Visible != tt.back {
-					t.Errorf("%d replies, queue %+v", got, d)
-				}
+				got, d := len(b.replies()), b.depth()
+				require.Equal(t, tt.replies, got)
+				require.Equal(t, tt.back, d.Visible)
 				time.Sleep(2 * time.Minute) // lets the deaf one end inside the bubble
 			})
 		})
@@ -267,10 +267,11 @@ func TestAPumpThatCannotExtend(t *testing.T) {
 			b.ask(1, time.Hour)
 			time.Sleep(35 * time.Second)
 			err := stop()
-			if warned := strings.Count(b.log.String(), "may be handled twice"); err != nil ||
-				warned != times || len(q.extended) != times || len(b.replies()) != 1 {
-				t.Errorf("%v: %v, warned %d times:\n%s", refuses, err, warned, b.log)
-			}
+			warned := strings.Count(b.log.String(), "may be handled twice")
+			require.NoError(t, err)
+			require.Equal(t, times, warned, "%+v", refuses)
+			require.Len(t, q.extended, times, "%+v", refuses)
+			require.Len(t, b.replies(), 1, "%+v", refuses)
 		})
 	}
 }
@@ -315,9 +316,10 @@ func TestAPumpDeletesBeforeItEnds(t *testing.T) {
 		b.ask(25, time.Hour)
 		synctest.Wait()
 		require.NoError(t, stop())
-		if d := b.depth(); d.Visible+d.InFlight != 0 || len(q.deleted) < 3 || len(q.deleted) > 6 {
-			t.Errorf("left %+v, deleted %v", d, q.deleted)
-		}
+		d := b.depth()
+		require.Zero(t, d.Visible+d.InFlight)
+		require.GreaterOrEqual(t, len(q.deleted), 3)
+		require.LessOrEqual(t, len(q.deleted), 6)
 		for _, n := range q.deleted {
 			require.LessOrEqual(t, n, port.MaxBatch)
 		}
@@ -338,10 +340,10 @@ func TestAPumpThatCannotDelete(t *testing.T) {
 			b.ask(1, time.Hour)
 			time.Sleep(35 * time.Second)
 			err := stop()
-			if logged := strings.Contains(b.log.String(), "could not be deleted"); err != nil ||
-				logged != said || len(b.replies()) != 2 {
-				t.Errorf("%v: %v; log:\n%s", keeps, err, b.log)
-			}
+			logged := strings.Contains(b.log.String(), "could not be deleted")
+			require.NoError(t, err)
+			require.Equal(t, said, logged, "%+v", keeps)
+			require.Len(t, b.replies(), 2, "%+v", keeps)
 		})
 	}
 }
@@ -383,15 +385,15 @@ func TestPumpsThatAreRefused(t *testing.T) {
 		Queue: q, Worker: b.worker, Concurrency: 1, Batch: port.MaxBatch,
 		Visibility: time.Second,
 	}
-	if err := edge.Run(ended); err != nil || edge.Wait != 20*time.Second || edge.Drain != 3*time.Second ||
-		edge.Pause != time.Second {
-		t.Errorf("%v, %+v", err, edge)
-	}
+	require.NoError(t, edge.Run(ended))
+	require.Equal(t, 20*time.Second, edge.Wait)
+	require.Equal(t, 3*time.Second, edge.Drain)
+	require.Equal(t, time.Second, edge.Pause)
 	usual := worker.Pump{Queue: q, Worker: b.worker}
-	if err := usual.Run(ended); err != nil || usual.Concurrency != 10 || usual.Batch != 5 ||
-		usual.Visibility != 30*time.Second {
-		t.Errorf("%v, %+v", err, usual)
-	}
+	require.NoError(t, usual.Run(ended))
+	require.Equal(t, 10, usual.Concurrency)
+	require.Equal(t, 5, usual.Batch)
+	require.Equal(t, 30*time.Second, usual.Visibility)
 }
 
 type discard struct{ port.Queue }
@@ -453,9 +455,9 @@ func TestAPumpGoesOnAfterAnEndedGoroutine(t *testing.T) {
 		go func() { ended <- stop() }()
 		select {
 		case err := <-ended:
-			if err != nil || len(b.replies()) != 3 || b.depth() != (port.Depth{}) {
-				t.Errorf("%v, %d replies, %+v", err, len(b.replies()), b.depth())
-			}
+			require.NoError(t, err)
+			require.Len(t, b.replies(), 3)
+			require.Equal(t, port.Depth{}, b.depth())
 		case <-time.After(time.Hour):
 			t.Fatal("the pump does not end")
 		}

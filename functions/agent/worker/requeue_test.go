@@ -36,16 +36,17 @@ func TestARequestReturnsToItsQueue(t *testing.T) {
 		)
 		d := delivery(request(time.Now()))
 		for d.Received = 1; d.Received <= 3; d.Received++ {
-			if v := b.worker.Handle(t.Context(), d); v.Delete || v.After != time.Second {
-				t.Errorf("receive %d: %+v", d.Received, v)
-			}
+			v := b.worker.Handle(t.Context(), d)
+			require.False(t, v.Delete, "receive %d: %+v", d.Received, v)
+			require.Equal(t, time.Second, v.After)
 		}
 		require.Empty(t, b.replies())
 		require.True(t, b.worker.Handle(t.Context(), d).Delete)
 		require.Equal(t, 4, calls)
-		if r := b.reply(); r == nil || r.Outcome != core.OutcomeRetryLater || r.Error.Code != "started" {
-			t.Errorf("receive 4: %+v", r)
-		}
+		r := b.reply()
+		require.NotNil(t, r, "receive 4: %+v", r)
+		require.Equal(t, core.OutcomeRetryLater, r.Outcome)
+		require.Equal(t, "started", r.Error.Code)
 		late := request(time.Now())
 		late.StopBy = late.ClaimedAt + 1000
 		require.True(t, b.worker.Handle(t.Context(), delivery(late)).Delete)

@@ -249,9 +249,9 @@ func TestOutcomes(t *testing.T) {
 			b := newBench(t, memory.NewClock(noon), worker.Config{Operations: charge(tt.run)})
 			require.True(t, b.worker.Handle(context.Background(), delivery(request(noon))).Delete)
 			r := b.reply()
-			if r.Outcome != tt.outcome || r.RetryAfter != tt.after || (r.Error == nil) != (tt.code == "") {
-				t.Fatalf("reply %+v", r)
-			}
+			require.Equal(t, tt.outcome, r.Outcome)
+			require.Equal(t, tt.after, r.RetryAfter)
+			require.Equal(t, tt.code == "", r.Error == nil)
 			if r.Error != nil && (r.Error.Code != tt.code || !strings.Contains(r.Error.Message, tt.text) ||
 				len(r.Error.Message) > core.MaxMessage || strings.Contains(r.Error.Message, "secret")) {
 				t.Errorf("error %+v", r.Error)
@@ -268,9 +268,9 @@ func TestWhatCannotBeDone(t *testing.T) {
 	plain.Grade = core.Plain
 	for code, req := range map[string]*message.Request{"unknown-operation": unknown, "no-ledger": plain} {
 		b.worker.Handle(context.Background(), delivery(req))
-		if r := b.reply(); r.Outcome != core.OutcomeRetryLater || r.Error.Code != code {
-			t.Errorf("%s: %+v, %+v", code, r, r.Error)
-		}
+		r := b.reply()
+		require.Equal(t, core.OutcomeRetryLater, r.Outcome, code)
+		require.Equal(t, code, r.Error.Code)
 	}
 }
 
@@ -308,9 +308,9 @@ func TestSilenceAfterStopBy(t *testing.T) {
 			clock.Advance(tt.arrives)
 			v := b.worker.Handle(context.Background(), delivery(req))
 			replies := b.replies()
-			if !v.Delete || len(replies) != tt.replies || calls.Load() != tt.calls {
-				t.Errorf("verdict %+v, %d replies, %d calls", v, len(replies), calls.Load())
-			}
+			require.True(t, v.Delete, "verdict %+v, %d replies, %d calls", v, len(replies), calls.Load())
+			require.Len(t, replies, tt.replies)
+			require.Equal(t, tt.calls, calls.Load())
 			late := tt.calls == 0 // a late request is not called, and its reply counts no failure
 			for _, r := range replies {
 				require.Equal(t, late,
@@ -417,9 +417,10 @@ func TestABatchWithBadMessages(t *testing.T) {
 		data, err := d.Bytes()
 		require.NoError(t, err)
 		q, err := message.Decode[message.Quarantined](data)
-		if err != nil || q.Queue != "requests-payment" || q.Reason == "" || q.SHA256 == "" {
-			t.Errorf("quarantined %+v, %v", q, err)
-		}
+		require.NoError(t, err)
+		require.Equal(t, "requests-payment", q.Queue)
+		require.NotEmpty(t, q.Reason)
+		require.NotEmpty(t, q.SHA256)
 	}
 	require.NotContains(t, b.log.String(), "amount", "a body was logged")
 }
@@ -455,9 +456,9 @@ func TestShuttingDown(t *testing.T) {
 				return nil, ctx.Err()
 			})})
 		v := b.worker.Handle(ctx, delivery(request(noon)))
-		if got := len(b.replies()); v.Delete != done || got != replies {
-			t.Errorf("done %v: verdict %+v, %d replies", done, v, got)
-		}
+		got := len(b.replies())
+		require.Equal(t, done, v.Delete)
+		require.Equal(t, replies, got, "%+v", done)
 	}
 }
 
@@ -513,10 +514,10 @@ func TestOwnRetries(t *testing.T) {
 				start := time.Now()
 				b.worker.Handle(context.Background(), delivery(request(start)))
 				took := time.Since(start)
-				if r := b.reply(); r.Outcome != tt.outcome || n.Load() != tt.tries ||
-					r.RetryAfter != tt.after {
-					t.Errorf("%d tries, reply %+v %+v", n.Load(), r, r.Error)
-				}
+				r := b.reply()
+				require.Equal(t, tt.outcome, r.Outcome)
+				require.Equal(t, tt.tries, n.Load())
+				require.Equal(t, tt.after, r.RetryAfter)
 				require.GreaterOrEqual(t, took, tt.least)
 				require.LessOrEqual(t, took, tt.most)
 				require.Equal(t, int64(tt.tries-1), b.worker.Stats().Retried)
@@ -584,10 +585,10 @@ func TestCheckBeforeARepeatedCall(t *testing.T) {
 				req.Attempt = tt.attempt
 				b.worker.Handle(context.Background(), delivery(req))
 				r := b.reply()
-				if calls.Load() != tt.calls || checks.Load() != tt.checks || r.Outcome != tt.outcome ||
-					string(r.Output) != tt.output {
-					t.Errorf("%d calls, %d checks, reply %+v", calls.Load(), checks.Load(), r)
-				}
+				require.Equal(t, tt.calls, calls.Load())
+				require.Equal(t, tt.checks, checks.Load())
+				require.Equal(t, tt.outcome, r.Outcome)
+				require.Equal(t, tt.output, string(r.Output))
 			})
 		})
 	}
@@ -625,10 +626,11 @@ func TestBreaker(t *testing.T) {
 			ask("charge")
 		}
 		first := delivery(request(time.Now()))
-		if v := b.worker.Handle(context.Background(), first); v.Delete || v.After < 10*time.Second ||
-			v.After > 15*time.Second || calls.Load() != 3 {
-			t.Errorf("a request that met an open breaker was not held back: %+v, %d calls", v, calls.Load())
-		}
+		v := b.worker.Handle(context.Background(), first)
+		require.False(t, v.Delete)
+		require.GreaterOrEqual(t, v.After, 10*time.Second)
+		require.LessOrEqual(t, v.After, 15*time.Second)
+		require.EqualValues(t, 3, calls.Load())
 		again := first
 		again.Received = 4 // held back often enough
 		b.worker.Handle(context.Background(), again)
@@ -693,11 +695,12 @@ func TestDuplicatesOfAPlainRequest(t *testing.T) {
 	require.Empty(t, b.replies())
 	close(release)
 	first.Wait()
-	if r := b.reply(); calls.Load() != 1 || r.Outcome != core.OutcomeDone || b.worker.Stats().InDoubt != 5 {
-		t.Errorf("%d calls, reply %+v", calls.Load(), r)
-	}
+	r := b.reply()
+	require.EqualValues(t, 1, calls.Load())
+	require.Equal(t, core.OutcomeDone, r.Outcome)
+	require.EqualValues(t, 5, b.worker.Stats().InDoubt)
 	b.worker.Handle(context.Background(), delivery(req))
-	if r := b.reply(); calls.Load() != 1 || string(r.Output) != `"once"` {
-		t.Errorf("again: %d calls, reply %+v", calls.Load(), r)
-	}
+	r = b.reply()
+	require.EqualValues(t, 1, calls.Load())
+	require.Equal(t, `"once"`, string(r.Output))
 }

@@ -53,13 +53,14 @@ func folder(t *testing.T, files map[string][]byte) string {
 func TestWorkflows(t *testing.T) {
 	d, data := order(t)
 	got, err := cloud.Workflows(folder(t, map[string][]byte{"order.json": data, "README.md": nil}))
-	if err != nil || len(got) != 1 || got["order"] == nil || got["order"].Hash != d.Hash {
-		t.Fatalf("%v, %v", got, err)
-	}
+	require.NoError(t, err)
+	require.Len(t, got, 1)
+	require.NotNil(t, got["order"], "%v, %v", got, err)
+	require.Equal(t, d.Hash, got["order"].Hash)
 	// What the Scheduler stores under the hash is what the hash names.
-	if again, err := workflow.Encode(got["order"]); err != nil || workflow.Hash(again) != got["order"].Hash {
-		t.Errorf("it would be stored under %s with a text of another hash, %v", got["order"].Hash, err)
-	}
+	again, err := workflow.Encode(got["order"])
+	require.NoError(t, err)
+	require.Equal(t, got["order"].Hash, workflow.Hash(again))
 }
 
 // P40: a workflow of children has them at hand, by the hash that it is pinned to; without them it is refused.
@@ -74,9 +75,9 @@ func TestWorkflowsOfChildren(t *testing.T) {
 		files[name+".json"] = data
 	}
 	got, err := cloud.Workflows(folder(t, files))
-	if err != nil || got["family"] == nil || got["leaf"] == nil {
-		t.Fatalf("%v, %v", got, err)
-	}
+	require.NoError(t, err)
+	require.NotNil(t, got["family"], "%v, %v", got, err)
+	require.NotNil(t, got["leaf"], "%v, %v", got, err)
 	if of := got["family"].Steps[0].Each; of.Child != got["leaf"] || of.Definition != got["leaf"].Hash {
 		t.Errorf("the children's workflow: %+v", of)
 	}

@@ -51,9 +51,9 @@ func TestTokenKeysOfASecret(t *testing.T) {
 	read := func(fresh bool, times int, current string) {
 		t.Helper()
 		got, err := keys.Read(context.Background(), fresh)
-		if err != nil || got.Current() != current || asked != times {
-			t.Errorf("%v, %v; asked %d times, want %d", got, err, asked, times)
-		}
+		require.NoError(t, err)
+		require.Equal(t, current, got.Current())
+		require.Equal(t, times, asked)
 	}
 	down = true
 	_, err = keys.Read(context.Background(), false)

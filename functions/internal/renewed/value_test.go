@@ -7,6 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/functions/internal/renewed"
 )
 
@@ -33,9 +35,9 @@ func TestValue(t *testing.T) {
 		},
 	}
 	fault = errors.New("throttled")
-	if _, err := v.Read(caller, time.Hour); !errors.Is(err, fault) || stale != 0 {
-		t.Errorf("nothing could be read: %v", err)
-	}
+	_, err := v.Read(caller, time.Hour)
+	require.ErrorIs(t, err, fault)
+	require.Zero(t, stale)
 	for _, c := range []struct {
 		after      time.Duration
 		fault      error

@@ -60,10 +60,10 @@ func TestMetricOfAnAgentThatMakesNoCalls(t *testing.T) {
 	require.NoError(t, err)
 	d.take(f, "intake", "AIDASHOP", submission("o-4"))
 	d.take(f, "replies", "AROAAGENT:x", strings.ReplaceAll(refused, "o-1", "o-4"))
-	if text := log.String(); !strings.Contains(text, lost) || !strings.Contains(text, "Agent=payment") ||
-		!strings.Contains(text, "no space") {
-		t.Error(text)
-	}
+	text := log.String()
+	require.Contains(t, text, lost)
+	require.Contains(t, text, "Agent=payment")
+	require.Contains(t, text, "no space")
 }
 
 // A reply-to that gets no statuses is counted, and the order goes on (P12b, a status delays nothing else).

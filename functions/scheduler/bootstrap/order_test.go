@@ -241,9 +241,7 @@ func TestDefinitionIsWrittenOnce(t *testing.T) {
 	delete(d.settings, deployment.VarTaskTTL) // a create would look for a tombstone
 	put := func(id string) bool {
 		d.Calls()
-		if again := d.take(d.instance("instance-1"), "intake", "AIDASHOP", submission(id)); len(again) > 0 {
-			t.Errorf("%q come again", again)
-		}
+		require.Empty(t, d.take(d.instance("instance-1"), "intake", "AIDASHOP", submission(id)))
 		return slices.Contains(d.Calls(), "PutItem definitions")
 	}
 	require.True(t, put("o-1"), "the first process has to write the definition, and the second must not")

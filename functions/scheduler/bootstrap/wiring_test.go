@@ -165,9 +165,9 @@ func TestPriorities(t *testing.T) {
 		answer, err := f(context.Background(), event(from, important))
 		require.NoError(t, err)
 		require.Len(t, answer.BatchItemFailures, 1)
-		if back := s.Extended(); len(back) != 1 || back[0].Queue != from {
-			t.Errorf("returned: %+v, want one to %s", back, from)
-		}
+		back := s.Extended()
+		require.Len(t, back, 1)
+		require.Equal(t, from, back[0].Queue)
 		s.Allow("DynamoDB_20120810.PutItem")
 		answer, err = f(context.Background(), event(from, important))
 		require.NoError(t, err)
@@ -200,9 +200,9 @@ func TestGivenBack(t *testing.T) {
 		}
 		require.Len(t, back, 1, queue)
 		require.Equal(t, "r0", back[0].Receipt, queue)
-		if s := back[0].Seconds; s < 2 || s > 3 {
-			t.Errorf("%s: it comes again after %v s, want 2 to 3", queue, s)
-		}
+		s := back[0].Seconds
+		require.GreaterOrEqual(t, s, 2, queue)
+		require.LessOrEqual(t, s, 3, queue)
 	}
 	settings := variables(s, compiled(t)) // P39
 	settings[deployment.VarTokenKeys] = "arn:keys"
@@ -210,14 +210,14 @@ func TestGivenBack(t *testing.T) {
 	require.NoError(t, err)
 	_ = s.Calls()
 	answer, err := f(context.Background(), event("intake", order))
-	if got := strings.Join(s.Calls(), ", "); err != nil || len(answer.BatchItemFailures) != 1 ||
-		got != "ChangeMessageVisibilityBatch intake, GetSecretValue arn:keys" {
-		t.Errorf("a secret that holds no keys of tokens: %+v %v, calls %s", answer, err, got)
-	}
+	got := strings.Join(s.Calls(), ", ")
+	require.NoError(t, err)
+	require.Len(t, answer.BatchItemFailures, 1)
+	require.Equal(t, "ChangeMessageVisibilityBatch intake, GetSecretValue arn:keys", got)
 	answer, err = f(context.Background(), events.SQSEvent{})
-	if text, _ := json.Marshal(answer); err != nil || string(text) != `{"batchItemFailures":[]}` {
-		t.Errorf("an event without records: %s %v", text, err)
-	}
+	text, _ := json.Marshal(answer)
+	require.NoError(t, err)
+	require.Equal(t, `{"batchItemFailures":[]}`, string(text))
 }
 
 // One error reports every fault of the deployment's settings.

@@ -88,9 +88,9 @@ func (d *sweeps) submit(at time.Time, maxFailures int, ids ...string) {
 	for _, id := range ids {
 		answer := s.Submit(context.Background(),
 			[]message.SubmitOrder{{Schema: 1, OrderID: id, Workflow: "charge", Order: []byte("{}")}})[0]
-		if answer.Known || answer.Refusal != nil || answer.Err != nil {
-			d.t.Fatalf("%+v", answer)
-		}
+		require.False(d.t, answer.Known, "%+v", answer)
+		require.Nil(d.t, answer.Refusal)
+		require.NoError(d.t, answer.Err)
 	}
 }
 
@@ -168,9 +168,10 @@ func TestASweep(t *testing.T) {
 		require.Equal(t, want, d.pay(id), "%v", id)
 	}
 	until, err := strconv.ParseInt(fmt.Sprint(d.Item("orders", "#lease/sweep/0")["Until"]["N"]), 10, 64)
-	if left := time.UnixMilli(until).Sub(now); err != nil || left <= 0 || left > time.Minute {
-		t.Errorf("the lease ends %s after the tick began (%v); the next one begins after a minute", left, err)
-	}
+	left := time.UnixMilli(until).Sub(now)
+	require.NoError(t, err)
+	require.Greater(t, left, time.Duration(0))
+	require.LessOrEqual(t, left, time.Minute)
 	require.Equal(t, any(0.0), d.sweep(t.Context())[0]["OldestOverdue"])
 	require.Empty(t, d.log.String(), "nothing is overdue any more")
 }
@@ -202,9 +203,7 @@ func TestBacklogs(t *testing.T) {
 				d.settings[deployment.VarQueues] = d.Queues(port.Intake, port.Replies, port.Control,
 					port.Quarantine)
 			}
-			if n := d.sweep(t.Context())[0]["HandedBack"]; n != 1.0 {
-				t.Errorf("%v steps were handed back, counted or not; want 1", n)
-			}
+			require.EqualValues(t, 1.0, d.sweep(t.Context())[0]["HandedBack"])
 			require.Equal(t, c.want, d.pay("o-1"))
 		})
 	}
@@ -253,10 +252,11 @@ func TestOrdersInError(t *testing.T) {
 	d.sweep(t.Context()) // their failures are counted, and are the last ones
 	metrics := d.sweep(t.Context())
 	require.Len(t, metrics, 2)
-	if m := metrics[1]; m["Deployment"] != "Shop/Engine" || m["Workflow"] != "charge" ||
-		m["OrdersInError"] != 2.0 || m["OldestInError"].(float64) > 60 {
-		t.Errorf("%v", m)
-	}
+	m := metrics[1]
+	require.EqualValues(t, "Shop/Engine", m["Deployment"])
+	require.EqualValues(t, "charge", m["Workflow"])
+	require.EqualValues(t, 2.0, m["OrdersInError"])
+	require.LessOrEqual(t, m["OldestInError"].(float64), float64(60))
 	const want = `[{"Dimensions":[["Deployment","Workflow"]],"Metrics":[{"Name":"OldestInError","Unit":"Seconds"},{"Name":"OrdersInError","Unit":"Count"}],"Namespace":"Stepkeeper"}]`
 	got, _ := json.Marshal(metrics[1]["_aws"].(map[string]any)["CloudWatchMetrics"])
 	require.Equal(t, want, string(got))
@@ -296,13 +296,12 @@ func TestSweepWritesOutcomes(t *testing.T) {
 	d.settings[deployment.VarTraces] = c.URL
 	d.settings[deployment.VarOutcomes] = "true"
 	d.submit(time.Now().Add(-3*time.Hour), 1, "o-1", "o-2")
-	if metrics := d.sweep(t.Context()); metrics[len(metrics)-1]["OrdersEnded"] != 2.0 ||
-		metrics[len(metrics)-1]["State"] != "Error" {
-		t.Errorf("%v", metrics)
-	}
-	if got := <-spans; !strings.Contains(got, `"supervisor"`) || !strings.Contains(got, `"o-2"`) {
-		t.Errorf("spans %s", got)
-	}
+	metrics := d.sweep(t.Context())
+	require.EqualValues(t, 2.0, metrics[len(metrics)-1]["OrdersEnded"])
+	require.EqualValues(t, "Error", metrics[len(metrics)-1]["State"])
+	got := <-spans
+	require.Contains(t, got, `"supervisor"`)
+	require.Contains(t, got, `"o-2"`)
 }
 
 // A sweep whose alert SNS does not take ends in time. The alert stays due.
@@ -351,9 +350,9 @@ func TestScheduledOrders(t *testing.T) {
 	require.ErrorContains(t, err, id+" is started at the next sweep")
 	d.Allow("AmazonSQS.SendMessageBatch")
 	require.NoError(t, f(t.Context(), nil))
-	if sent := d.Sent("intake"); len(sent) != 1 || !strings.Contains(sent[0], id) {
-		t.Errorf("sent %q, want the order %s", sent, id)
-	}
+	sent := d.Sent("intake")
+	require.Len(t, sent, 1)
+	require.Contains(t, sent[0], id)
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "bad.json"), []byte("{"), 0o600))
 	_, err = newFunction(d.Environment(d.settings), io.Discard, quiet)
 	require.ErrorContains(t, err, "bad.json")

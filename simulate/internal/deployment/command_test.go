@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
@@ -18,9 +20,7 @@ var order = []byte(`{"items":[{"sku":"a","quantity":1,"unitPrice":5,"physical":t
 // have come (P5, commands have a number and an ID). The Resubmit itself stays refused because of its number.
 func TestIDOfAForgottenVerdict(t *testing.T) {
 	text, err := os.ReadFile("../../../examples/order/order.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	text = bytes.Replace(text, []byte("pointOfNoReturn: true"), []byte("undo: none"), 1)
 	def, problems := source.Parse("order.yaml", text, source.Options{})
 	if def == nil {
@@ -43,8 +43,8 @@ func TestIDOfAForgottenVerdict(t *testing.T) {
 		after += 10 // the task has decided the others by then
 		send(core.Command{Name: core.Cancel, ID: "x"})
 		Play(w)
-		if got := w.Store.Task(o.Id).ProcessState; w.Violation != nil || got != want {
-			t.Errorf("after %d other verdicts: %v, %s, want %s", others, w.Violation, got, want)
-		}
+		got := w.Store.Task(o.Id).ProcessState
+		require.Nil(t, w.Violation, "%+v", others)
+		require.Equal(t, want, got, "%+v", others)
 	}
 }

@@ -3,10 +3,10 @@ package deployment
 import (
 	"errors"
 	"fmt"
-	"reflect"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"github.com/stepkeeper/stepkeeper/dev/memory"
@@ -161,9 +161,8 @@ func TestTheSimulatedStoreIsLikeTheOneInMemory(t *testing.T) {
 		ledger := memory.NewLedger()
 		for range rapid.IntRange(1, 60).Draw(r, "operations") {
 			got, want := operateOnBoth(r, simulated, real, leases, ledger)
-			if got, want := comparable(got), comparable(want); !reflect.DeepEqual(got, want) {
-				r.Fatalf("the simulated store returns\n%+v\nthe store in memory\n%+v", got, want)
-			}
+			got, want = comparable(got), comparable(want)
+			require.Equal(r, want, got)
 		}
 	})
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/simulate/internal/deployment"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
@@ -33,16 +35,11 @@ func TestStatesWithOneHashGoOnAlike(t *testing.T) {
 				a := successors(&s, one)
 				b := successors(&s, other)
 				bothSpoil(a, b)
-				if !maps.Equal(a, b) {
-					t.Fatalf("%s: the same hash after\n%v\nand\n%v\nand then\n%v\nand\n%v", s.Name, one,
-						other, a, b)
-				}
+				require.Equal(t, b, a, s.Name)
 			})
 		}
 	}
-	if compared < walks {
-		t.Errorf("only %d states were met by two paths", compared)
-	}
+	require.GreaterOrEqual(t, compared, walks)
 	t.Logf("%d states were met by two paths", compared)
 }
 

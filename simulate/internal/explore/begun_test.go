@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
@@ -42,46 +44,37 @@ func TestMovedOrdersHoldEveryInvariant(t *testing.T) {
 				sc.Prepare()
 				for k := range uint64(most) {
 					r := simulate.Run(sc, simulate.NewSeeded(seed<<8|k), simulate.Options{})
-					if r.Violation != nil {
-						t.Fatalf("workflow %d, seed %d, to %s: %v", seed, k, to.Hash, r.Violation)
-					}
+					require.Nil(t, r.Violation, "%+v", seed)
 					for state, n := range r.Ends {
 						ends[state] += n
 					}
 					if k > 0 {
 						continue
 					}
-					if again := played(t, simulate.NewTape(sc, r.Choices, nil)); again.Steps != r.Steps ||
-						again.Hash != r.Hash {
-						t.Fatalf("workflow %d, seed %d: the tape plays %d events, and the run had %d", seed,
-							k, again.Steps, r.Steps)
-					}
+					again := played(t, simulate.NewTape(sc, r.Choices, nil))
+					require.Equal(t, r.Steps, again.Steps, "%+v", seed)
+					require.Equal(t, r.Hash, again.Hash, "%+v", seed)
 				}
 			}
 		}
 	}
 	t.Log(begun, ends)
-	if begun[core.Error] < 20 || begun[core.Processing] < 20 || begun[core.Compensated] < 20 ||
-		ends[core.Processed] < 100 || ends[core.Compensated] < 20 {
-		t.Error("too few orders were moved, or came to an end")
-	}
+	require.GreaterOrEqual(t, begun[core.Error], 20)
+	require.GreaterOrEqual(t, begun[core.Processing], 20)
+	require.GreaterOrEqual(t, begun[core.Compensated], 20)
+	require.GreaterOrEqual(t, ends[core.Processed], 100)
+	require.GreaterOrEqual(t, ends[core.Compensated], 20)
 }
 
 // played plays a tape that was written and read again.
 func played(t *testing.T, tape *simulate.Tape) simulate.Result {
 	t.Helper()
 	data, err := json.Marshal(tape)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	again, err := simulate.ParseTape(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r, err := again.Play(simulate.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return r
 }
 
@@ -135,9 +128,7 @@ steps:
     approval: {question: "may it?", answers: ["yes", "no"], timeout: 40s, onTimeout: undo}
     after: [a]
 `
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 	def, problems := source.LoadFile(file, source.Options{})
 	if def == nil {
 		t.Fatal(problems)
@@ -151,9 +142,10 @@ steps:
 			continue
 		}
 		sc.Prepare()
-		if all := simulate.Diagnose(sc); len(all) != 1 || !all[0].Advice || all[0].Step != "w" {
-			t.Errorf("%+v", all)
-		}
+		all := simulate.Diagnose(sc)
+		require.Len(t, all, 1)
+		require.True(t, all[0].Advice, "%+v", all)
+		require.Equal(t, "w", all[0].Step)
 		return
 	}
 	t.Error("no order waits")

@@ -2,9 +2,9 @@ package explore
 
 import (
 	"path/filepath"
-	"reflect"
 	"testing"
 
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -19,17 +19,13 @@ func TestATapeGivesTheSameRun(t *testing.T) {
 		sc := simulate.Scenario{Definition: drawnWorkflow(seed)}
 		first := simulate.Run(sc, simulate.NewSeeded(seed), simulate.Options{})
 		file := filepath.Join(t.TempDir(), "tape.json")
-		if err := simulate.NewTape(sc, first.Choices, nil).Write(file); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, simulate.NewTape(sc, first.Choices, nil).Write(file))
 		tape, err := simulate.ReadTape(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		again, err := tape.Play(simulate.Options{})
-		if err != nil || again.Hash != first.Hash || !reflect.DeepEqual(again.Ends, first.Ends) {
-			t.Fatalf("seed %d: %x, and from its tape %x, %v", seed, first.Hash, again.Hash, err)
-		}
+		require.NoError(t, err, "%+v", seed)
+		require.Equal(t, first.Hash, again.Hash, "%+v", seed)
+		require.Equal(t, first.Ends, again.Ends, "%+v", seed)
 	}
 }
 
@@ -40,9 +36,9 @@ func TestShrink(t *testing.T) {
 		Services:   simulate.Services{"creditor": {Forgets: 2 * core.Second}},
 	}
 	r := simulate.Find(sc, simulate.Search{Seeds: 2000, Workers: 1})
-	if r.Violation == nil || r.Violation.Invariant != "3" || len(r.Tape.Choices) > 10 {
-		t.Fatalf("%v, tape %+v", r.Violation, r.Tape)
-	}
+	require.NotNil(t, r.Violation, "%v, tape %+v", r.Violation, r.Tape)
+	require.Equal(t, "3", r.Violation.Invariant)
+	require.LessOrEqual(t, len(r.Tape.Choices), 10)
 }
 
 // TestShrinkToTheOrdersThatMatter checks that a run of several orders shrinks to one, or to the orders
@@ -71,10 +67,9 @@ func TestShrinkToTheOrdersThatMatter(t *testing.T) {
 			continue
 		}
 		r, err := found.Tape.Play(simulate.Options{})
-		if err != nil || r.Violation == nil || r.Orders != c.orders {
-			t.Errorf("workflow %d: %d orders, want %d: %v, %v, %+v", c.workflow, r.Orders, c.orders,
-				r.Violation, err, found.Tape.Choices)
-		}
+		require.NoError(t, err, "%+v", c.workflow)
+		require.NotNil(t, r.Violation, "%+v", c.workflow)
+		require.Equal(t, c.orders, r.Orders, "%+v", c.workflow)
 	}
 }
 
@@ -87,9 +82,9 @@ func TestFaultsOutlastWaits(t *testing.T) {
 		Services:   simulate.Services{"payment": {Grade: core.Plain}},
 	}
 	r := simulate.Find(sc, simulate.Search{Seeds: 3000, Workers: 1})
-	if r.Violation == nil || r.Violation.Invariant != "3" || r.Violation.At < int64(11*core.Day) {
-		t.Fatalf("%v after %d seeds", r.Violation, r.Seeds)
-	}
+	require.NotNil(t, r.Violation, "%v after %d seeds", r.Violation, r.Seeds)
+	require.Equal(t, "3", r.Violation.Invariant)
+	require.GreaterOrEqual(t, r.Violation.At, int64(11*core.Day))
 }
 
 // TestOnlyRestarts checks that every order is done if only processes fail and no commands are given.
@@ -111,9 +106,9 @@ func TestOnlyRestarts(t *testing.T) {
 			Definition: d, Alone: true,
 			Only: faults,
 		}, simulate.NewSeeded(seed), simulate.Options{})
-		if r.Violation != nil || r.Ends[core.Processed] < r.Orders || len(r.Ends) > 1 {
-			t.Fatalf("seed %d: %v, %v of %d orders", seed, r.Violation, r.Ends, r.Orders)
-		}
+		require.Nil(t, r.Violation, "%+v", seed)
+		require.GreaterOrEqual(t, r.Ends[core.Processed], r.Orders, "%+v", seed)
+		require.LessOrEqual(t, len(r.Ends), 1, "%+v", seed)
 	}
 }
 
@@ -124,9 +119,7 @@ func FuzzRun(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte, workflow uint64) {
 		r := simulate.Run(simulate.Scenario{Definition: drawnWorkflow(workflow)}, &bytesChooser{data},
 			simulate.Options{})
-		if r.Violation != nil {
-			t.Fatal(r.Violation)
-		}
+		require.Nil(t, r.Violation)
 	})
 }
 
@@ -161,13 +154,8 @@ func TestRapidChooses(t *testing.T) {
 			Orders:     1,
 		}
 		r := simulate.Run(sc, rapidly{t}, simulate.Options{})
-		if r.Violation != nil {
-			t.Fatal(r.Violation)
-		}
-		if again := simulate.Run(sc, simulate.NewPlayer(r.Choices),
-			simulate.Options{}); again.Hash != r.Hash {
-			t.Fatalf("%x, and from its tape %x", r.Hash, again.Hash)
-		}
+		require.Nil(t, r.Violation)
+		require.Equal(t, r.Hash, simulate.Run(sc, simulate.NewPlayer(r.Choices), simulate.Options{}).Hash)
 	})
 }
 

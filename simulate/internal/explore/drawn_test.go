@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 	"github.com/stepkeeper/stepkeeper/simulate"
@@ -746,8 +748,6 @@ func TestManyReminders(t *testing.T) {
 	sc := simulate.Scenario{Definition: sealed(def)}
 	sc.Prepare()
 	for _, seed := range []uint64{8339<<8 | 11, 8339<<8 | 192} {
-		if r := simulate.Run(sc, simulate.NewSeeded(seed), simulate.Options{}); r.Violation != nil {
-			t.Errorf("seed %d: %v", seed, r.Violation)
-		}
+		require.Nil(t, simulate.Run(sc, simulate.NewSeeded(seed), simulate.Options{}).Violation, "%+v", seed)
 	}
 }

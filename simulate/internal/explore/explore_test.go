@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/simulate"
 )
@@ -27,9 +29,9 @@ func TestExplorationFinds(t *testing.T) {
 			}
 			s.Services = simulate.Services{"a-agent": x.is}
 			_, found := explore([]Scope{s}, x.faults, 5*time.Minute)
-			if len(found) == 0 || found[0].Violation.Invariant != x.invariant || len(found[0].Path) == 0 {
-				t.Errorf("%s with %+v: %+v", x.scope, x.is, found)
-			}
+			require.NotEmpty(t, found, x.scope)
+			require.Equal(t, x.invariant, found[0].Violation.Invariant, x.scope)
+			require.NotEmpty(t, found[0].Path, x.scope)
 		}
 	}
 }

@@ -89,14 +89,10 @@ func TestDrawnWorkflows(t *testing.T) {
 		}
 	})
 	for _, f := range simulate.Faults() {
-		if total.Hits[f] == 0 {
-			t.Errorf("fault %s never happened", f)
-		}
+		require.NotZero(t, total.Hits[f], "%+v", f)
 	}
 	for _, i := range simulate.Invariants() {
-		if checks[i.Name] == 0 {
-			t.Errorf("invariant %s is never checked: %s", i.Name, i.Text)
-		}
+		require.NotZero(t, checks[i.Name], i.Name)
 		delete(checks, i.Name)
 	}
 	require.Empty(t, checks, "checked, and not listed")
@@ -142,9 +138,7 @@ func TestSmallScope(t *testing.T) {
 	states := 0
 	for _, s := range all {
 		states += s.States
-		if s.Whole < 0 {
-			t.Errorf("%s: not even what happens without faults was covered", s.Name)
-		}
+		require.GreaterOrEqual(t, s.Whole, 0, s.Name)
 		t.Log(s)
 	}
 	require.Greater(t, states, 1000)

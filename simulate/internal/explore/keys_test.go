@@ -3,6 +3,8 @@ package explore
 import (
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 	"github.com/stepkeeper/stepkeeper/simulate"
@@ -32,9 +34,7 @@ func TestForgottenKeysAreNotAsked(t *testing.T) {
 			d.Agents[s.Agent] = a
 			services[s.Agent] = simulate.Service{Forgets: 10 * core.Minute}
 		}
-		if err := workflow.Seal(d); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, workflow.Seal(d))
 		sc := simulate.Scenario{Definition: d, Services: services}
 		sc.Prepare()
 		var found *simulate.Violation

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
@@ -33,9 +35,8 @@ func outcomes(t *testing.T, s Scope, faults int) (met map[string]bool, states in
 		met[text+fmt.Sprint(atEnd(driverOf(w)))] = true
 	}
 	all, found := explore([]Scope{s}, faults, time.Hour)
-	if all[0].Whole < faults || len(found) > 0 {
-		t.Fatalf("%s: whole %v, found %v", s.Name, all[0].Whole, found)
-	}
+	require.GreaterOrEqual(t, all[0].Whole, faults)
+	require.Empty(t, found)
 	return met, all[0].States
 }
 
@@ -74,9 +75,8 @@ func TestNothingIsLost(t *testing.T) {
 		new := 0
 		for what := range all {
 			if !reduced[what] {
-				if lost++; lost < 4 {
-					t.Errorf("%s, with %d faults, never came to: %s", x.name, x.faults, what)
-				}
+				lost++
+				require.GreaterOrEqual(t, lost, 4, x.name)
 			}
 		}
 		for what := range reduced {
@@ -84,9 +84,7 @@ func TestNothingIsLost(t *testing.T) {
 				new++
 			}
 		}
-		if new > 0 {
-			t.Errorf("%s, with %d faults: %d outcomes that cannot be", x.name, x.faults, new)
-		}
+		require.LessOrEqual(t, new, 0, x.name)
 		t.Logf("%s, with %d faults: %d outcomes, in %d states instead of %d", x.name, x.faults, len(all), few,
 			many)
 	}
@@ -96,9 +94,7 @@ func scopeNamed(t *testing.T, name string) Scope {
 	t.Helper()
 	all := smallScopes()
 	i := slices.IndexFunc(all, func(s Scope) bool { return s.Name == name })
-	if i < 0 {
-		t.Fatalf("there is no small world %q", name)
-	}
+	require.GreaterOrEqual(t, i, 0, name)
 	return all[i]
 }
 
@@ -139,11 +135,7 @@ func TestEveryFieldIsHashedOrArgued(t *testing.T) {
 		{reflect.TypeFor[message.Control](), 4},
 		{reflect.TypeFor[world.Remote](), 14},
 	} {
-		if n := leafFields(x.of); n != x.fields {
-			t.Errorf(
-				"%s has %d fields and had %d: see whether state.go has to hash the new one, and what to "+
-					"leave out", x.of, n, x.fields)
-		}
+		require.Equal(t, x.fields, leafFields(x.of), "%+v", x.of)
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/functions/supervisor"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient"
@@ -34,35 +36,30 @@ func TestUnitsWithManyOpenOrders(t *testing.T) {
 	m.into(&c)
 	store := dynamo.New(dynamo.NewClient(c), names.Tables, dynamo.Options{})
 	s := newSweeper(t, store, &now)
-	if err := s.incidents.Raise(t.Context(), core.RaiseAlert{
+	err := s.incidents.Raise(t.Context(), core.RaiseAlert{
 		OrderID: "stopped", Workflow: "order", Step: "pay",
 		Code: "declined",
-	}); err != nil {
-		t.Fatal(err)
-	}
+	})
+	require.NoError(t, err)
 	for range 3 {
 		m.take()
 		now = now.Add(time.Minute)
 		report, err := s.Sweep(t.Context())
-		if err != nil || report.InError["order"].Orders != 1 || report.Shards != dynamo.DefaultShards {
-			t.Fatalf("%+v, %v", report, err)
-		}
+		require.NoError(t, err)
+		require.Equal(t, 1, report.InError["order"].Orders)
+		require.Equal(t, dynamo.DefaultShards, report.Shards)
 		// A query of each shard for what is due and for what is in Error, a lease for each, the record of
 		// incidents, the order.
-		if writes, reads := m.take(); writes > 8 || reads > 8*0.5+8*0.5+8+1+1 {
-			t.Errorf("a sweep: %v WRU, %v RRU", writes, reads)
-		}
+		writes, reads := m.take()
+		require.LessOrEqual(t, writes, float64(8))
+		require.LessOrEqual(t, reads, 8*0.5+8*0.5+8+1+1)
 	}
-	if s.published != 1 {
-		t.Errorf("%d alerts", s.published)
-	}
+	require.Equal(t, 1, s.published)
 	list := func(q port.Query) (pages int) {
 		q.Limit = 1_000
 		for {
 			page, err := store.List(t.Context(), q)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if pages++; page.Next == "" {
 				return pages
 			}
@@ -71,19 +68,17 @@ func TestUnitsWithManyOpenOrders(t *testing.T) {
 	}
 	m.take()
 	pages := list(port.Query{})
-	if _, reads := m.take(); pages != 6 || reads > 0.5*(open+1)+float64(pages)*index {
-		t.Errorf("%d pages of all: %v RRU", pages, reads)
-	}
+	_, reads := m.take()
+	require.Equal(t, 6, pages)
+	require.LessOrEqual(t, reads, 0.5*(open+1)+float64(pages)*index)
 	m.take()
 	for range 10 { // a console, for ten seconds
 		now = now.Add(time.Second)
-		if _, err := store.List(t.Context(), port.Query{Limit: 50}); err != nil {
-			t.Fatal(err)
-		}
+		_, err := store.List(t.Context(), port.Query{Limit: 50})
+		require.NoError(t, err)
 	}
-	if _, reads := m.take(); reads > 10*index {
-		t.Errorf("ten more first pages: %v RRU", reads)
-	}
+	_, reads = m.take()
+	require.LessOrEqual(t, reads, float64(10*index), "ten more first pages")
 }
 
 // index is what a walk through the index of so many orders consumes at most.
@@ -107,9 +102,7 @@ func newSweeper(t *testing.T, store *dynamo.Store, now *time.Time) *sweeper {
 		Go:      func(publication func(context.Context)) { publication(t.Context()) },
 	})
 	queues, err := memory.NewQueues(clock, []memory.QueueConfig{{Name: port.Control}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s.Supervisor = supervisor.New(supervisor.Config{Incidents: s.incidents.Sweep, Parts: engine.Parts{
 		State: state.New(state.Config{
 			Store: store, Definitions: store,
@@ -141,9 +134,7 @@ func putOpen(t *testing.T, store *dynamo.Store, n int, now time.Time) {
 			r.IndexAt = now.Truncate(time.Millisecond)
 		}
 		document, err := state.EncodeTask(task)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		r.ID = task.OrderID
 		r.Version = 1
 		r.State = string(task.ProcessState)
