@@ -48,7 +48,7 @@ var names = sync.OnceValues(func() (*declared, error) {
 			return d.readGo(path)
 		case filepath.Ext(path) == ".story":
 			return d.readStory(path)
-		case strings.HasPrefix(path, filepath.Join(root, "infra/testdata/variants")), // the outputs of the stack
+		case strings.HasPrefix(path, filepath.Join(root, "infra/testdata/variants")+"/"), // the outputs of the stack
 			slices.Contains([]string{".json", ".yaml", ".yml", ".py", ".sh", ".sql", ".mod"},
 				filepath.Ext(path)) || entry.Name() == "Makefile":
 			return d.readText(path)
