@@ -2,9 +2,8 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"testing"
-
-	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/functions/agent"
 )
@@ -16,17 +15,18 @@ func TestOneTicketForAKey(t *testing.T) {
 	}
 	for key, want := range map[string]int{"a": 1} {
 		for range 2 {
-			out, err := hang(key, `{"coat":"red"}`)
-			require.NoError(t, err, key)
-			require.Equal(t, want, out.(ticket).Ticket, key)
+			if out, err := hang(key, `{"coat":"red"}`); err != nil || out.(ticket).Ticket != want {
+				t.Errorf("%s: %+v, %v", key, out, err)
+			}
 		}
 	}
 	refused := (*agent.Failure)(nil)
-	_, err := hang("b", `{}`)
-	require.ErrorAs(t, err, &refused)
-	require.True(t, refused.Permanent, "no coat: %v", err)
+	if _, err := hang("b", `{}`); !errors.As(err, &refused) || !refused.Permanent {
+		t.Errorf("no coat: %v", err)
+	}
 	for _, key := range []string{"a", "never hung"} {
-		_, err := operations["give-back"].Run(t.Context(), agent.Call{Key: key})
-		require.NoError(t, err, key)
+		if _, err := operations["give-back"].Run(t.Context(), agent.Call{Key: key}); err != nil {
+			t.Errorf("taking %s back: %v", key, err)
+		}
 	}
 }

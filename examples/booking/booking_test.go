@@ -6,14 +6,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/stepkeeper/stepkeeper/workflowtest"
 )
 
 func order(t *testing.T) json.RawMessage {
 	data, err := os.ReadFile("order.json")
-	require.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	return data
 }
 
