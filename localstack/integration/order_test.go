@@ -194,15 +194,6 @@ func (o *order) task() *protocol.Task {
 	return t
 }
 
-// step reads one step; it is empty if the order is absent.
-func (o *order) step(name string) protocol.Step {
-	o.t.Helper()
-	if s := o.task().Step(name); s != nil {
-		return *s
-	}
-	return protocol.Step{}
-}
-
 // one key for each step, whatever was repeated (P2): the services see no second order.
 func (o *order) oneKeyPerStep() {
 	o.t.Helper()

@@ -277,16 +277,17 @@ func slotIsFreeAfter(t *testing.T, s *Service, outcome core.Outcome, code string
 	e := engineOf(t, s)
 	ctx, cancel := context.WithCancel(t.Context())
 	stopped := make(chan error, 1)
+	requests := e.queue(t, "requests-payment")
 	go func() {
 		stopped <- (&worker.Pump{
-			Queue: e.queue(t, "requests-payment"), Worker: e.worker, Concurrency: 1,
+			Queue: requests, Worker: e.worker, Concurrency: 1,
 			Batch: 1,
 		}).Run(ctx)
 	}()
 	start := time.Now()
 	for _, name := range []string{"bad", "good"} {
 		require.NoError(t,
-			e.queue(t, "requests-payment").Send(ctx, []port.Message{{Value: requestOf(name, core.Idempotent, core.Do, 1)}})[0])
+			requests.Send(ctx, []port.Message{{Value: requestOf(name, core.Idempotent, core.Do, 1)}})[0])
 		synctest.Wait()
 	}
 	time.Sleep(within + time.Second)

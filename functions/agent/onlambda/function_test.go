@@ -181,8 +181,9 @@ func TestTheHandlerWaitsForItsOperations(t *testing.T) {
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(context.Background(), 2100*time.Millisecond) // of which 2 s are in reserve
 	defer cancel()
+	asked := request(t, "a", "charge", nil)
 	go func() {
-		answer, err := f(ctx, events.SQSEvent{Records: []events.SQSMessage{request(t, "a", "charge", nil)}})
+		answer, err := f(ctx, events.SQSEvent{Records: []events.SQSMessage{asked}})
 		returned <- result{answer, err}
 	}()
 	<-over

@@ -44,7 +44,10 @@ func newFunction(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (lam
 	}
 	parts, alerts, outcomes := cloud.Open(c, settings.Engine, workflows, out, log)
 	metric := func(name, dimension string) *counts {
-		return &counts{out: out, log: log, deployment: settings.Stack, metric: name, dimension: dimension}
+		return &counts{
+			out: out, log: log, deployment: settings.Stack, now: parts.Clock.Now, metric: name,
+			dimension: dimension,
+		}
 	}
 	held := metric(deployment.MetricNotCalled, deployment.MetricAgent)
 	unsent := metric(deployment.MetricNotSent, deployment.MetricReplyTo)

@@ -18,6 +18,7 @@ type counts struct {
 	out               io.Writer
 	log               *slog.Logger
 	deployment        string
+	now               func() time.Time
 	metric, dimension string
 
 	mu    sync.Mutex
@@ -39,7 +40,7 @@ func (n *counts) write() {
 	n.count = nil
 	n.mu.Unlock()
 	for _, name := range slices.Sorted(maps.Keys(count)) {
-		err := lambdaevent.WriteMetrics(n.out, time.Now(),
+		err := lambdaevent.WriteMetrics(n.out, n.now(),
 			[]string{deployment.MetricDeployment, n.dimension},
 			map[string]string{n.metric: "Count"}, map[string]any{
 				deployment.MetricDeployment: n.deployment, n.dimension: name, n.metric: count[name],

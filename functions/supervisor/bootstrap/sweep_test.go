@@ -203,7 +203,7 @@ func TestBacklogs(t *testing.T) {
 				d.settings[deployment.VarQueues] = d.Queues(port.Intake, port.Replies, port.Control,
 					port.Quarantine)
 			}
-			require.EqualValues(t, 1.0, d.sweep(t.Context())[0]["HandedBack"])
+			require.InDelta(t, 1, d.sweep(t.Context())[0]["HandedBack"], 0)
 			require.Equal(t, c.want, d.pay("o-1"))
 		})
 	}
@@ -255,7 +255,7 @@ func TestOrdersInError(t *testing.T) {
 	m := metrics[1]
 	require.EqualValues(t, "Shop/Engine", m["Deployment"])
 	require.EqualValues(t, "charge", m["Workflow"])
-	require.EqualValues(t, 2.0, m["OrdersInError"])
+	require.InDelta(t, 2, m["OrdersInError"], 0)
 	require.LessOrEqual(t, m["OldestInError"].(float64), float64(60))
 	const want = `[{"Dimensions":[["Deployment","Workflow"]],"Metrics":[{"Name":"OldestInError","Unit":"Seconds"},{"Name":"OrdersInError","Unit":"Count"}],"Namespace":"Stepkeeper"}]`
 	got, _ := json.Marshal(metrics[1]["_aws"].(map[string]any)["CloudWatchMetrics"])
@@ -297,7 +297,7 @@ func TestSweepWritesOutcomes(t *testing.T) {
 	d.settings[deployment.VarOutcomes] = "true"
 	d.submit(time.Now().Add(-3*time.Hour), 1, "o-1", "o-2")
 	metrics := d.sweep(t.Context())
-	require.EqualValues(t, 2.0, metrics[len(metrics)-1]["OrdersEnded"])
+	require.InDelta(t, 2, metrics[len(metrics)-1]["OrdersEnded"], 0)
 	require.EqualValues(t, "Error", metrics[len(metrics)-1]["State"])
 	got := <-spans
 	require.Contains(t, got, `"supervisor"`)

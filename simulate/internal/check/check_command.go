@@ -52,8 +52,8 @@ func (m *move) verdicts() {
 	if m.after.Commands.Number < was {
 		m.fail("P5", "the command number went from %d to %d", was, m.after.Commands.Number)
 	}
-	// A parent's Resubmit reaches a child order as a message (P41, parent and child talk by messages). With eight or more
-	// new verdicts, the verdict on the accepted command may be missing.
+	// A parent's Resubmit reaches a child order as a message (P41, parent and child talk by messages). With
+	// eight or more new verdicts, the verdict on the accepted command may be missing.
 	m.commanded = m.commanded || m.after.Parent != nil && m.after.Run > m.before.Run ||
 		added >= 8 && m.after.Commands.Number > was
 }

@@ -105,16 +105,25 @@ func TestWrongWorkflowsForPrograms(t *testing.T) {
 		violation string  // explanation of a broken invariant
 	}{
 		"impatient": {
-			failure.NotProcessed, []string{"--services", services + "impatient.yaml"}, "",
-			finding{"your workflow", "reserve", "warehouse", "give step reserve a timeout", false}, "",
+			failure.NotProcessed,
+			[]string{"--services", services + "impatient.yaml"},
+			"",
+			finding{"your workflow", "reserve", "warehouse", "give step reserve a timeout", false},
+			"",
 		},
 		"asks-in-vain": {
-			failure.OK, []string{"--seeds", "30"}, "No violation in 30 seeds",
-			finding{"your workflow", "book-parcel", "carrier", "give the agent carrier a check", true}, "",
+			failure.OK,
+			[]string{"--seeds", "30"},
+			"No violation in 30 seeds",
+			finding{"your workflow", "book-parcel", "carrier", "give the agent carrier a check", true},
+			"",
 		},
 		"forgets-keys": {
-			failure.NotProcessed, []string{"--services", services + "forgets-keys.yaml"}, "invariant 3",
-			finding{}, "A service had forgotten",
+			failure.NotProcessed,
+			[]string{"--services", services + "forgets-keys.yaml"},
+			"invariant 3",
+			finding{},
+			"A service had forgotten",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

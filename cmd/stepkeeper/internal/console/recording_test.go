@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/client"
@@ -71,7 +72,7 @@ func recording(t *testing.T, refuses *string) http.Handler {
 				Error: x.Error, Definition: x.Definition,
 			}
 			if x.OrderID == "busy" {
-				require.NoError(t, json.Unmarshal(responses["waits"], &s.Waits))
+				assert.NoError(t, json.Unmarshal(responses["waits"], &s.Waits))
 			}
 			page.Orders = append(page.Orders, s)
 		}
