@@ -27,7 +27,7 @@ func (m *move) step(i int) {
 	}
 	if d.OnFailure == core.OnFailureContinue {
 		m.did("P42")
-		if s.State == core.Processed && s.FailureCode != "" {
+		if s.State == core.Processed && s.FailureCode != "" && s.Withdrawn == 0 {
 			m.fail("P42", "step %s is Processed, and its failure is %q", s.Name, s.FailureCode)
 		}
 	}
