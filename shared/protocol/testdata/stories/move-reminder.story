@@ -35,16 +35,16 @@ restart
   -> scheduler: wake w/1, at day 1 12:00:00
   due 12:00:30
 
-to step w-ask no-undo operation=other
+to step w-ask no-undo timeout=20s
 to step w answers=yes,no after=w-ask ask=w-ask timeout=24h remind=1h
 event move m
 ----
-  move m refused: the order cannot go on with the new definition: step w-ask: its operation was do-w-ask and is other
+  move m accepted: 
+  -> scheduler: wake w/1, at 14:00:00
   due 12:00:30
 
 restart
 ----
-  -> w-ask-agent: do-w-ask (do/0), key o1/0/w/1.1, stop by 14:00:00 {"order":{"n":1}}
   -> scheduler: wake w/1, at 14:00:00
   -> scheduler: wake w/1, at day 1 12:00:00
   due 12:00:30
