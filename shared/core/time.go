@@ -71,13 +71,27 @@ func (t Time) String() string {
 	return string(b)
 }
 
-// AppendText appends the time in RFC 3339 with milliseconds.
+// AppendText appends the time in RFC 3339 with milliseconds. For a time in range, AppendText allocates
+// nothing and parses no layout, unlike time.Time.Format.
 func (t Time) AppendText(b []byte) ([]byte, error) {
-	if t == 0 {
+	switch {
+	case t == 0:
 		return b, nil
+	case !t.InRange():
+		return t.Std().AppendFormat(b, timeLayout), nil
 	}
-	return t.Std().AppendFormat(b, timeLayout), nil
+	year, month, day := t.Std().Date()
+	ms := int(t % Time(Day))
+	b = append(digits(digits(b, year/100), year%100), '-')
+	b = append(digits(b, int(month)), '-')
+	b = append(digits(b, day), 'T')
+	b = append(digits(b, ms/3_600_000), ':')
+	b = append(digits(b, ms/60_000%60), ':')
+	b = append(digits(b, ms/1000%60), '.', byte('0'+ms/100%10))
+	return append(digits(b, ms%100), 'Z'), nil
 }
+
+func digits(b []byte, n int) []byte { return append(b, byte('0'+n/10), byte('0'+n%10)) }
 
 // MarshalJSON returns the time in RFC 3339 with milliseconds in quotes, or null for "no time".
 func (t Time) MarshalJSON() ([]byte, error) {
