@@ -15,7 +15,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/functions/internal/cloud"
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
-	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 	"github.com/stepkeeper/stepkeeper/shared/engine"
 	"github.com/stepkeeper/stepkeeper/shared/lambdaevent"
@@ -69,10 +68,7 @@ func newFunction(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (lam
 	config := scheduler.Config{Parts: parts, Priorities: settings.Priorities, Replied: func(ctx context.Context,
 		r scheduler.Replied,
 	) {
-		// A reply with the code not-yet does not count, because the agent has called the service (P45).
-		if r.Outcome == core.OutcomeRetryLater && core.Uncalled(r.Code) {
-			held.add(r.Agent)
-		}
+		held.replied(r)
 		alerts.Replied(ctx, r.Agent, r.Name, r.Reply, r.Uncalled)
 	}}
 	if len(settings.Capacity) > 0 {

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/functions/scheduler"
+	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 	"github.com/stepkeeper/stepkeeper/shared/lambdaevent"
 )
@@ -23,6 +25,14 @@ type counts struct {
 
 	mu    sync.Mutex
 	count map[string]int
+}
+
+// replied counts a reply of an agent that did not call its service. A reply with the code not-yet does not count,
+// because the agent has called the service (P45, "not now" is not a failure).
+func (n *counts) replied(r scheduler.Replied) {
+	if r.Outcome == core.OutcomeRetryLater && core.Uncalled(r.Code) {
+		n.add(r.Agent)
+	}
 }
 
 func (n *counts) add(name string) {

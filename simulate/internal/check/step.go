@@ -27,6 +27,7 @@ func (m *move) step(i int) {
 	}
 	if d.OnFailure == core.OnFailureContinue {
 		m.did("P42")
+		// A withdrawn step may still end well, and is then undone (P53, a step can be withdrawn).
 		if s.State == core.Processed && s.FailureCode != "" && s.Withdrawn == 0 {
 			m.fail("P42", "step %s is Processed, and its failure is %q", s.Name, s.FailureCode)
 		}

@@ -53,7 +53,7 @@ var invariants = []Invariant{
 	{"P6", "no call lasts longer than its timeout"},
 	{"P5", "commands are numbered, and a command that was refused is never accepted later"},
 	{"P9", "every task that is not at rest has a due time"},
-	{"P11", "the alert of every end is raised, before the status of the end is sent"},
+	{"P11", "no end is settled before it was reported, and the alert of every end is raised, before the end's status is sent"},
 	{"P12", "an effect that is emitted again is the same, byte for byte"},
 	{"P13", "an agent deletes no request whose reply was not sent"},
 	{"P14", "the content of an order never changes"},

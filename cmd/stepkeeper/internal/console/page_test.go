@@ -135,7 +135,8 @@ func (p *document) outline() string {
 	outline(&b, p.one(named("main")))
 	var lines []string
 	for line := range strings.SplitSeq(b.String(), "\n") {
-		if line = strings.Join(strings.Fields(line), " "); line != "" {
+		line = strings.Join(strings.Fields(line), " ")
+		if line != "" {
 			lines = append(lines, line)
 		}
 	}
