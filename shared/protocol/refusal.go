@@ -98,7 +98,7 @@ func (t *Task) CloseRefusal(def *core.Definition, absent []string, now core.Time
 				s.CompleteBy.String() + ") and the Supervisor has looked at it"
 		case s.Attempted() && now <= t.LastActivity(def, i):
 			return "a call of step " + s.Name + " may still take effect; wait until " +
-				t.LastActivity(def, i).String()
+				(t.LastActivity(def, i) + 1).String()
 		}
 	}
 	return ""
@@ -140,7 +140,7 @@ func (t *Task) ResolveRefusal(def *core.Definition, i int, fact core.Fact, now c
 		return "the step is the point of no return, and the order is being undone because the step was " +
 			"proven to have had no effect; fix: reverse its effect at the service, then state undone"
 	case now <= t.LastActivity(def, i):
-		return "a call of the step may still take effect; wait until " + t.LastActivity(def, i).String()
+		return "a call of the step may still take effect; wait until " + (t.LastActivity(def, i) + 1).String()
 	}
 	return ""
 }

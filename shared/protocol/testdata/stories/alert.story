@@ -25,14 +25,14 @@ event failed a/1
 
 event resolve early a not-happened
 ----
-  resolve early refused: a call of the step may still take effect; wait until 2026-11-21T12:00:31.000Z
+  resolve early refused: a call of the step may still take effect; wait until 2026-11-21T12:00:31.001Z
   attention 12:00:01
 
 wait 30s
 event resolve f a not-happened
 ----
 12:00:31
-  resolve f refused: a call of the step may still take effect; wait until 2026-11-21T12:00:31.000Z
+  resolve f refused: a call of the step may still take effect; wait until 2026-11-21T12:00:31.001Z
   attention 12:00:01
 
 wait 1ms

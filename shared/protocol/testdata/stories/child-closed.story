@@ -28,7 +28,7 @@ event failed a/1 crash
 
 event close c1
 ----
-  close c1 refused: a call of step a may still take effect; wait until 2026-11-21T12:00:31.000Z
+  close c1 refused: a call of step a may still take effect; wait until 2026-11-21T12:00:31.001Z
   due 12:00:30
 
 event settle

@@ -62,7 +62,7 @@ event undo-failed b/2
 
 event close c2
 ----
-  close c2 refused: a call of step b may still take effect; wait until 2026-11-21T12:01:12.000Z
+  close c2 refused: a call of step b may still take effect; wait until 2026-11-21T12:01:12.001Z
   attention 12:00:41
 
 wait 5m

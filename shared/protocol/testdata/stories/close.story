@@ -30,7 +30,7 @@ event failed a/1
 
 event close c1
 ----
-  close c1 refused: a call of step a may still take effect; wait until 2026-11-21T12:00:31.000Z
+  close c1 refused: a call of step a may still take effect; wait until 2026-11-21T12:00:31.001Z
   attention 12:00:00
 
 wait 41s

@@ -40,7 +40,7 @@ event child ship 0/1 processed
 
 event close c1
 ----
-  close c1 refused: a call of step x may still take effect; wait until 2026-11-21T12:00:31.000Z
+  close c1 refused: a call of step x may still take effect; wait until 2026-11-21T12:00:31.001Z
   attention 12:00:00
 
 event resubmit r1

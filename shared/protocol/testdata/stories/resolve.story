@@ -33,7 +33,7 @@ event failed b/1
 # An agent may still be at work.
 event resolve x0 b happened
 ----
-  resolve x0 refused: a call of the step may still take effect; wait until 2026-11-21T12:00:31.000Z
+  resolve x0 refused: a call of the step may still take effect; wait until 2026-11-21T12:00:31.001Z
   attention 12:00:00
 
 wait 32s
