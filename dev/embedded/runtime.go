@@ -26,11 +26,9 @@ import (
 )
 
 const (
-	replyConsumers   = 24 // many, because each consumer waits for a group commit
-	controlConsumers = 4
-	taskConsumers    = 8
-	cachedTasks      = 20_000
-	wakeSlack        = 2 * time.Millisecond
+	consumers   = 24 // of each of the Scheduler's queues; many, because each consumer waits for a group commit
+	cachedTasks = 20_000
+	wakeSlack   = 2 * time.Millisecond
 )
 
 type counter = atomic.Int64
@@ -66,7 +64,7 @@ type Runtime struct {
 	working   context.CancelFunc // cancels the context work
 	gate      sync.RWMutex       // held for reading during each client's request, see carry
 	closed    atomic.Bool        // set by Close when all clients' requests have ended
-	consumers sync.WaitGroup
+	handlers  sync.WaitGroup     // consumers of the Scheduler's queues, and pumps
 	rest      sync.WaitGroup
 }
 
@@ -191,20 +189,16 @@ func (s *Runtime) start() {
 	s.receiving = stopReceiving
 	work := s.work
 	s.samples.add(newSample(s.clock.Now()))
-	consumers := map[string]int{
-		port.Replies: replyConsumers, port.Control: controlConsumers,
-		port.Tasks: taskConsumers,
-	}
-	for name, n := range consumers {
+	for _, name := range []string{port.Replies, port.Control, port.Tasks} {
 		p := &consumer{queue: s.queues.ours(name), handle: s.scheduler.Handle, clock: s.clock, log: s.log}
-		for range n {
-			s.consumers.Go(func() {
+		for range consumers {
+			s.handlers.Go(func() {
 				port.Always(receiving, s.log, "the Scheduler", func() { p.run(receiving, work) })
 			})
 		}
 	}
 	for _, a := range s.agents {
-		a.start(receiving, s, &s.consumers)
+		a.start(receiving, s, &s.handlers)
 	}
 	for what, run := range map[string]func(context.Context){
 		"the Supervisor": s.sweep, "the statistics": s.sampleAlways, "the watch of alerts": s.watch,
@@ -289,7 +283,7 @@ func (s *Runtime) Close() error {
 	go func() {
 		defer close(done)
 		_ = port.Guard(s.log, "the end", func() error {
-			s.consumers.Wait()
+			s.handlers.Wait()
 			s.gate.Lock()
 			defer s.gate.Unlock()
 			s.closed.Store(true)

@@ -49,20 +49,15 @@ func (s *Store) Commit(ctx context.Context, writes []port.Write) []error {
 func (s *Store) create(tx *transaction, w *port.Write) (refusal, err error) {
 	r := &w.Record
 	bucket, shard, at := s.place(r)
-	added, err := tx.addOrder.result(r.Version, millis(r.Created), at, shard, bucket, r.State, r.Workflow,
+	added, row, err := tx.addOrder.result(r.Version, millis(r.Created), at, shard, bucket, r.State, r.Workflow,
 		w.Hash, r.ID, r.Document, checksum(r.Document))
 	if err != nil {
 		return nil, err
 	}
-	n, err := added.RowsAffected()
-	if err != nil {
-		return nil, err
-	}
-	if n == 0 {
+	if added == 0 {
 		return fmt.Errorf("order %q: %w", r.ID, port.ErrExists), nil
 	}
-	row, err := added.LastInsertId()
-	if err == nil && w.Apart {
+	if w.Apart {
 		_, err = tx.addContent.exec(row, w.Content, checksum(w.Content))
 	}
 	if err != nil {

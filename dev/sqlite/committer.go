@@ -215,13 +215,18 @@ func (c *committer) transact(group []*job) error {
 	return nil
 }
 
+// write executes the operations. It counts the commit if they have changed a row.
 func (c *committer) write(tx *transaction, group []*job) (changed bool, err error) {
+	tx.changed = false
 	for _, j := range group {
 		if err := j.operation(tx); err != nil {
 			return false, err
 		}
 	}
-	return c.sequence.count(tx)
+	if tx.changed {
+		_, err = tx.countCommit.exec(c.sequence.last + 1)
+	}
+	return tx.changed, err
 }
 
 // report updates the cache and calls the functions that wait for the commit. The transaction is already on

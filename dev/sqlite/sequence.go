@@ -21,9 +21,8 @@ import (
 const sequenceName = "stepkeeper.commits"
 
 type sequence struct {
-	file    *os.File
-	last    int64 // number of the last commit
-	changes int64 // total_changes of the connection after the last commit
+	file *os.File
+	last int64 // number of the last commit
 }
 
 // lastAnswered returns the number in the file sequenceName. It returns -1 if the file is missing or
@@ -82,17 +81,6 @@ func (q *sequence) open(w *writer, file string) (err error) {
 	}
 	q.answered()
 	return nil
-}
-
-// count counts the commit if the transaction has changed a row. changed reports whether a row has changed.
-func (q *sequence) count(tx *transaction) (changed bool, err error) {
-	row, err := tx.totalChanges.first()
-	if err != nil || len(row) == 0 || row[0] == q.changes {
-		return false, err
-	}
-	_, err = tx.countCommit.exec(q.last + 1)
-	q.changes = row[0].(int64) + 1
-	return true, err
 }
 
 // answered writes the number of the last commit to the file sequenceName. If the write fails, the file

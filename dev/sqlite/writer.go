@@ -25,7 +25,9 @@ type writer struct {
 	deleteMessage, removeMessage, findMessage, extendMessage, nextQueue       *statement
 	restedTasks, expireTask, expireContent, expireLedger, addProbe, dropProbe *statement
 	eraseContent, eraseLedger                                                 *statement
-	totalChanges, countCommit                                                 *statement
+	countCommit                                                               *statement
+
+	changed bool // a statement of the group has changed a row, see committer.write
 }
 
 func openWriter(source string) (*writer, error) {
@@ -126,7 +128,6 @@ func (w *writer) textsOfOthers() []text {
 		{&w.eraseLedger, "UPDATE ledger SET output=NULL, message='', sum=NULL WHERE key>=? AND key<?"},
 		{&w.addProbe, "INSERT OR REPLACE INTO probe VALUES(1, zeroblob(?))"},
 		{&w.dropProbe, "DELETE FROM probe"},
-		{&w.totalChanges, "SELECT total_changes()"},
 		{&w.countCommit, "UPDATE settings SET value=? WHERE name='commits'"},
 		{&w.removeMessage, "DELETE FROM messages WHERE row=?"},
 		{&w.deleteMessage, "DELETE FROM messages WHERE row=? AND queue=? AND received=?"},
@@ -170,8 +171,9 @@ func only[T any](w *writer, query string) (value T, err error) {
 }
 
 type statement struct {
-	stmt driver.Stmt
-	args []driver.NamedValue
+	writer *writer
+	stmt   driver.Stmt
+	args   []driver.NamedValue
 }
 
 func (w *writer) prepare(text string) (*statement, error) {
@@ -179,7 +181,7 @@ func (w *writer) prepare(text string) (*statement, error) {
 	if err != nil {
 		return nil, fmt.Errorf("preparing %q: %w", text, err)
 	}
-	return &statement{stmt: s}, nil
+	return &statement{writer: w, stmt: s}, nil
 }
 
 // close ignores the error of Close, because SQLite only repeats the error of the last execution.
@@ -196,16 +198,25 @@ func (s *statement) bind(args []any) []driver.NamedValue {
 	return s.args
 }
 
-func (s *statement) exec(args ...any) (int64, error) {
-	r, err := s.result(args...)
-	if err != nil {
-		return 0, err
-	}
-	return r.RowsAffected()
+// exec returns the number of changed rows.
+func (s *statement) exec(args ...any) (rows int64, err error) {
+	rows, _, err = s.result(args...)
+	return rows, err
 }
 
-func (s *statement) result(args ...any) (driver.Result, error) {
-	return s.stmt.(driver.StmtExecContext).ExecContext(context.Background(), s.bind(args))
+// result returns the number of changed rows, and the key of the last row that was added.
+func (s *statement) result(args ...any) (rows, last int64, err error) {
+	r, err := s.stmt.(driver.StmtExecContext).ExecContext(context.Background(), s.bind(args))
+	if err != nil {
+		return 0, 0, err
+	}
+	rows, err = r.RowsAffected()
+	if err != nil {
+		return 0, 0, err
+	}
+	s.writer.changed = s.writer.changed || rows > 0
+	last, err = r.LastInsertId()
+	return rows, last, err
 }
 
 // first returns the first row, or nil if there is no row.
