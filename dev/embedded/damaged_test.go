@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 
 	_ "modernc.org/sqlite" // the driver
 
@@ -18,16 +17,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
-	"github.com/stepkeeper/stepkeeper/shared/port"
-	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
-
-// damage makes the stored document of a task unreadable while no process has the folder.
-func (w *fixture) damage(id string) {
-	w.t.Helper()
-	w.execute("UPDATE orders SET document = x'7b' WHERE id = ?", id)
-}
 
 // execute changes one row of the file while no process has the folder.
 func (w *fixture) execute(statement string, arguments ...any) {
@@ -40,53 +31,6 @@ func (w *fixture) execute(statement string, arguments ...any) {
 	n, err := done.RowsAffected()
 	require.EqualValues(w.t, 1, n, statement)
 	require.NoError(w.t, err, statement)
-}
-
-// One document that cannot be read stops neither the start, nor the sweep, nor a listing, nor any
-// other order.
-func TestADamagedDocumentAffectsNoOther(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t, "300ms")
-		w.shop.hang.Store(true)
-		log := w.logs()
-		s := w.open()
-		for _, id := range []string{"good", "bad", "fine"} {
-			submit(t, s, id, "")
-		}
-		closeRuntime(t, s)
-		w.damage("bad")
-		s = w.open()
-		defer closeRuntime(t, s)
-
-		orders, _, err := s.List(t.Context(), port.Query{Limit: 10})
-		require.NoError(t, err)
-		require.Len(t, orders, 3)
-		for _, o := range orders {
-			require.Equal(t, o.OrderID == "bad", o.Damaged != "", "%+v", o)
-			require.Equal(t, "pair", o.Workflow, "%+v", o)
-			require.Equal(t, core.Processing, o.State, "%+v", o)
-			require.NotZero(t, o.Created, "%+v", o)
-		}
-		// While the service hangs only the sweep moves the others: their steps are handed back.
-		for _, id := range []string{"good", "fine"} {
-			ctx, cancel := context.WithTimeout(t.Context(), patience)
-			_, err := s.Wait(ctx, id, func(x *protocol.Task) bool { return x.Steps[0].Failures.Do > 0 })
-			cancel()
-			require.NoError(t, err, id)
-		}
-		w.shop.hang.Store(false)
-		for _, id := range []string{"good", "fine"} {
-			wait(t, s, id)
-		}
-		task, _, err := s.Task(t.Context(), "bad")
-		require.NoError(t, err)
-		require.NotEmpty(t, task.Damaged)
-		r := s.Submit(t.Context(), []message.SubmitOrder{order(t, "bad", "")})[0]
-		require.NoError(t, r.Err)
-		require.True(t, r.Known, "submitted again: %+v", r)
-		require.True(t, s.Health(t.Context()).Ready)
-		require.Zero(t, log.count("left for the next sweep"))
-	})
 }
 
 // An order whose content was changed in the file is set aside, and no service gets what it was changed to, also
