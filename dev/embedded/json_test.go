@@ -214,3 +214,15 @@ func (d *doors) readable(id string) {
 		require.NoError(d.t, rawjson.Check(text, rawjson.MaxLevels))
 	}
 }
+
+// requestOf takes the next request of an agent.
+func (d *doors) requestOf(agent string) message.Request {
+	q := queueOf(d.t, d.runtime, port.Requests(agent))
+	got, err := q.Receive(d.t.Context(), 1, patience, patience)
+	require.NoError(d.t, err)
+	require.Len(d.t, got, 1)
+	r, err := message.Of[message.Request](got[0])
+	require.NoError(d.t, err)
+	require.NoError(d.t, q.Delete(d.t.Context(), []string{got[0].Receipt})[0])
+	return *r
+}
