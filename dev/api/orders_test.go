@@ -17,21 +17,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
-func TestSubmitAnswersAfterTheOrderIsStored(t *testing.T) {
-	r := newRig(t)
-	a := r.post("/v1/orders", orderJSON("o-1"))
-	require.Equal(t, http.StatusAccepted, a.status)
-	require.Equal(t, "/v1/orders/o-1", a.header.Get("Location"))
-	v := a.json(t)
-	require.EqualValues(t, "o-1", v["orderId"])
-	require.EqualValues(t, false, v["known"])
-	require.EqualValues(t, "Processing", v["state"])
-	require.Equal(t, `{"total":12.50,"big":12345678901234567890.10}`, string(r.backend.Seen("o-1")))
-	require.EqualValues(t, true, r.post("/v1/orders", orderJSON("o-1")).json(t)["known"], "the same order again")
-	doc := r.get("/v1/orders/o-1/order")
-	require.Contains(t, string(doc.body), "12345678901234567890.10", "the order as submitted lost its digits")
-}
-
 func TestSubmitRefusals(t *testing.T) {
 	deep := strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000)
 	with := func(order string) string {
