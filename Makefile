@@ -19,9 +19,9 @@ RACE_SKIP ?= TestAStoredTaskAcceptsEveryEvent|TestZeroTimesAreNotAssumedOnes|Tes
 	Test(SQS|SQLite|SQLiteByTimers)$$/^(send|delete|delay|visibility|limits|depth|dead)$$|$\
 	TestOrdersNearTheDocumentLimitEnd|$\
 	TestDamagedDocumentsAreRefused|TestTheReserveHasRoomForTheLongestDocument|TestLostCommitsAreNoticed|$\
-	TestADamagedOrderIsSetAside|TestAFloodOfCopiesLeavesNothing|$\
+	TestADamagedOrderIsSetAside|$\
 	TestAnOutageGivesUpNoOrder|TestStatisticsAreBounded|$\
-	TestTheLimitOf(AnOutput|AnOrder)|TestCrashesOf(PlainOperations|PointsOfNoReturn)|TestPoliciesAllowWhatIsCalled
+	TestCrashesOf(PlainOperations|PointsOfNoReturn)|TestPoliciesAllowWhatIsCalled
 RACE_ALL   = $(shell $(GO) list ./... | grep -v -E '/(bench|examples|e2e|infra|localstack|importrules|soak|simulate)(/|$$)')
 # Whole processes, explorations, templates and emulators belong to `make check`.
 TEST_PKGS ?= $(shell $(GO) list ./... | grep -v -E '/stepkeeper/(infra|localstack|verify|simulate/internal/explore)(/|$$)')

@@ -124,22 +124,12 @@ type planInput struct {
 	Documents  bool   `query:"documents" doc:"also return the stored record of the order, and both definitions"`
 }
 
-type planOutput struct{ Body view.Plan }
-
-type closeInput struct {
+// finalInput is the input of a command after which an order takes no further one.
+type finalInput struct {
 	OrderPath
 	Body struct {
 		Numbered
-		By     string `json:"by" minLength:"1" maxLength:"128" doc:"name of the person who closes it"`
-		Reason string `json:"reason" minLength:"1" maxLength:"512" doc:"reason, for the history"`
-	}
-}
-
-type eraseInput struct {
-	OrderPath
-	Body struct {
-		Numbered
-		By     string `json:"by" minLength:"1" maxLength:"128" doc:"name of the person who erases it"`
+		By     string `json:"by" minLength:"1" maxLength:"128" doc:"name of the person who sends it"`
 		Reason string `json:"reason" minLength:"1" maxLength:"512" doc:"reason; the order keeps it, so do not name a person"`
 	}
 }
@@ -148,7 +138,7 @@ type answerInput struct {
 	OrderPath
 	Body struct {
 		QueueMembers
-		ID     string          `json:"id,omitempty" pattern:"^[A-Za-z0-9._:-]{1,128}$" doc:"ID of the command; a command sent again with the same ID gets the same verdict; if absent, the server makes one"`
+		CommandID
 		Step   string          `json:"step,omitempty" pattern:"^[a-z][a-z0-9-]{0,39}$" doc:"step to answer; give step or event"`
 		Event  string          `json:"event,omitempty" pattern:"^[a-z][a-z0-9-]{0,39}$" doc:"event to answer: every step that waits or will wait for this name; give step or event"`
 		Run    *int            `json:"run,omitempty" minimum:"0" doc:"run that was shown; if absent, the present one"`
@@ -160,7 +150,7 @@ type answerInput struct {
 	}
 }
 
-type verdictOutput struct{ Body protocol.Verdict }
+type verdictOutput = output[protocol.Verdict]
 
 func operation(name, summary, description string) huma.Operation {
 	return huma.Operation{
@@ -218,14 +208,14 @@ func (e *edge) registerCommands(doc huma.API) {
 	huma.Register(doc, answers, e.answer)
 	huma.Register(doc, operation("close", "End an order that stopped in Error, as it stands",
 		"What its steps did stays as the operator found it. A Closed order takes no further command."),
-		func(ctx context.Context, in *closeInput) (*verdictOutput, error) {
+		func(ctx context.Context, in *finalInput) (*verdictOutput, error) {
 			c := in.Body.command(core.Close, core.Sender{By: in.Body.By, Reason: in.Body.Reason})
 			return e.command(ctx, message.Control{OrderID: in.ID, Event: c})
 		})
 	huma.Register(doc, operation("erase", "Remove what an order that has ended holds of people's data",
 		"Its content, inputs, outputs, answers, texts and notes are removed at once; states, times and "+
 			"identity stay. An erased order takes no further command."),
-		func(ctx context.Context, in *eraseInput) (*verdictOutput, error) {
+		func(ctx context.Context, in *finalInput) (*verdictOutput, error) {
 			c := in.Body.command(core.Erase, core.Sender{By: in.Body.By, Reason: in.Body.Reason})
 			return e.command(ctx, message.Control{OrderID: in.ID, Event: c})
 		})
@@ -239,12 +229,12 @@ func (e *edge) registerMove(doc huma.API) {
 			c.Definition = in.Body.Definition
 			return e.command(ctx, message.Control{OrderID: in.ID, Event: c})
 		})
-	huma.Register(doc, huma.Operation{
-		OperationID: "plan-move", Method: http.MethodGet, Path: "/v1/orders/{id}/move",
-		Tags:    []string{"commands"},
-		Summary: "What a move to another definition would mean; nothing is changed",
-		Errors:  []int{400, 403, 404, 503},
-	}, e.plan)
+	read(doc, "commands", "plan-move", "/v1/orders/{id}/move",
+		"What a move to another definition would mean; nothing is changed", []int{400, 403, 404, 503},
+		func(ctx context.Context, in *planInput) (view.Plan, error) {
+			p, err := view.ReadPlan(ctx, e.backend, in.ID, in.Definition, in.Documents, e.clock.Now())
+			return p, ofOrder(in.ID, err)
+		})
 }
 
 // answer passes an answer to the backend. If the sender has left out the run or the round, answer fills in
@@ -280,15 +270,6 @@ func (e *edge) answer(ctx context.Context, in *answerInput) (*verdictOutput, err
 		}
 	}
 	return e.command(ctx, message.Control{OrderID: in.ID, Event: a})
-}
-
-// plan returns what a Move command would change. It does not move the order.
-func (e *edge) plan(ctx context.Context, in *planInput) (*planOutput, error) {
-	p, err := view.ReadPlan(ctx, e.backend, in.ID, in.Definition, in.Documents, e.clock.Now())
-	if err != nil {
-		return nil, ofOrder(in.ID, err)
-	}
-	return &planOutput{Body: p}, nil
 }
 
 // command passes a command to the backend and returns the verdict. It makes an ID for a command without an

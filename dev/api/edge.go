@@ -53,6 +53,18 @@ func New(c Config) http.Handler {
 // answer page. It accepts every Host and Origin, because an answer needs a valid token.
 func Answers(b answerpage.Backend) http.Handler { return guard(answerpage.New(b)) }
 
+// Pages wraps a handler of web pages for Serve. Like New, it accepts requests only from this machine and from
+// its own origin. It ends open responses when the server shuts down.
+func Pages(pages http.Handler) http.Handler { return guard(thisMachine(ownOrigin(drained(pages)))) }
+
+func drained(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := untilDrain(r.Context())
+		defer cancel()
+		next.ServeHTTP(w, r.WithContext(ctx))
+	})
+}
+
 func routes(c Config) http.Handler {
 	useProblems()
 	e := &edge{backend: c.Backend, clock: c.Clock}

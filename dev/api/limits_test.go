@@ -42,34 +42,6 @@ func TestLimitsToTheByte(t *testing.T) {
 	require.Equal(t, 413, r.post("/v1/orders/fits/undo", long).status)
 }
 
-// Each answer of a stream stands at its own line, whatever became of the lines around it.
-func TestStreamAnswersStandAtTheirLines(t *testing.T) {
-	const n = 600
-	r := newRig(t)
-	r.backend.Failing = map[string]error{}
-	var body strings.Builder
-	for i := range n {
-		switch i % 3 {
-		case 0:
-			fmt.Fprintln(&body, "nonsense")
-			continue
-		case 2:
-			r.backend.Failing[fmt.Sprint("o-", i)] = fmt.Errorf("disk full: %w", port.ErrUnavailable)
-		}
-		fmt.Fprintln(&body, orderJSON(fmt.Sprint("o-", i)))
-	}
-	results := r.stream(body.String())
-	require.Len(t, results, n)
-	for i, got := range results {
-		want := []string{"not-json", "", "unavailable"}[i%3]
-		id := map[bool]string{true: fmt.Sprint("o-", i)}[i%3 != 0]
-		require.Equal(t, i+1, got.Line, "%+v", got)
-		require.Equal(t, id, got.OrderID, "%+v", got)
-		require.Equal(t, want, code(got), "%+v", got)
-		require.Equal(t, want == "", got.Accepted, "%+v", got)
-	}
-}
-
 // The same for a batch to the intake queue.
 func TestIntakeBatchAnswersStandAtTheirMessages(t *testing.T) {
 	r := newRig(t)

@@ -17,21 +17,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
-func TestSubmitAnswersAfterTheOrderIsStored(t *testing.T) {
-	r := newRig(t)
-	a := r.post("/v1/orders", orderJSON("o-1"))
-	require.Equal(t, http.StatusAccepted, a.status)
-	require.Equal(t, "/v1/orders/o-1", a.header.Get("Location"))
-	v := a.json(t)
-	require.EqualValues(t, "o-1", v["orderId"])
-	require.EqualValues(t, false, v["known"])
-	require.EqualValues(t, "Processing", v["state"])
-	require.Equal(t, `{"total":12.50,"big":12345678901234567890.10}`, string(r.backend.Seen("o-1")))
-	require.EqualValues(t, true, r.post("/v1/orders", orderJSON("o-1")).json(t)["known"], "the same order again")
-	doc := r.get("/v1/orders/o-1/order")
-	require.Contains(t, string(doc.body), "12345678901234567890.10", "the order as submitted lost its digits")
-}
-
 func TestSubmitRefusals(t *testing.T) {
 	deep := strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000)
 	with := func(order string) string {
@@ -42,27 +27,11 @@ func TestSubmitRefusals(t *testing.T) {
 		status     int
 		code       string
 	}{
-		{"malformed", `{"schema":1,`, 400, "not-json"},
 		{"empty", ``, 400, "not-json"},
-		{"wrong UTF-8", with("\"\xff\""), 400, "not-json"},
-		{"no object", `[]`, 400, "not-json"},
-		{
-			"unknown field", `{"schema":1,"orderId":"x","workflow":"order","order":1,"extra":1}`, 400,
-			"unknown-field",
-		},
-		{
-			"unknown workflow", strings.Replace(orderJSON("x"), `"workflow":"order"`, `"workflow":"nope"`, 1),
-			400, "unknown-workflow",
-		},
-		{"no ID", `{"schema":1,"workflow":"order","order":1}`, 400, "missing-field"},
-		{"empty ID", strings.Replace(orderJSON("x"), `"x"`, `""`, 1), 400, "missing-field"},
-		{"long ID", orderJSON(strings.Repeat("x", 300)), 400, "invalid-field"},
 		{"path as ID", orderJSON("../etc"), 400, "invalid-field"},
-		{"control character in ID", orderJSON(`a\u0000b`), 400, "invalid-field"},
+		{"unknown workflow", strings.Replace(orderJSON("x"), `"workflow":"order"`, `"workflow":"nope"`, 1), 400, "unknown-workflow"},
 		{"too large", with(`"` + strings.Repeat("x", port.MaxOrder) + `"`), 413, "too-large"},
-		{"nested deep", with(deep), 400, "not-json"},
-		{"one level too deep", with(strings.Repeat("[", 65) + strings.Repeat("]", 65)), 400, "not-json"},
-		{"newer schema", strings.Replace(orderJSON("x"), `"schema":1`, `"schema":2`, 1), 400, "newer-schema"},
+		{"one level too deep", with(deep[:65] + deep[len(deep)-65:]), 400, "not-json"},
 		{"other content", strings.Replace(orderJSON("there"), "12.50", "99", 1), 409, "other-content"},
 	}
 	r := newRig(t)
@@ -76,8 +45,7 @@ func TestSubmitRefusals(t *testing.T) {
 			require.NotEmpty(t, v["detail"], "%+v", tt.status)
 		})
 	}
-	r.submit("other")
-	require.Equal(t, 202, r.post("/v1/orders", with(strings.Repeat("[", 64)+strings.Repeat("]", 64))).status)
+	require.Equal(t, 202, r.post("/v1/orders", with(deep[:64]+deep[len(deep)-64:])).status)
 	a := r.post("/v1/orders/there/undo", `{"command":0,"more":`+deep[:3000]+deep[len(deep)-3000:]+
 		`}`)
 	require.Equal(t, 400, a.status)
@@ -120,7 +88,8 @@ func TestSubmitWhenThereIsNoRoom(t *testing.T) {
 	r.submit("o")
 }
 
-// Whatever of the store cannot be read now, its operations say so, and when to ask again.
+// Whatever of the store cannot be read now, its operations say so, and when to ask again. A damaged store names the
+// damage and what to do.
 func TestReadsWhenTheStoreIsUnavailable(t *testing.T) {
 	r := newRig(t)
 	r.submit("o")
@@ -140,6 +109,12 @@ func TestReadsWhenTheStoreIsUnavailable(t *testing.T) {
 			require.EqualValues(t, 2, a.json(t)["retryAfter"], path)
 		}
 	}
+	r.backend.BrokenBy = fmt.Errorf("listing: %w: page 7; restore a backup", port.ErrStoreDamaged)
+	r.backend.Broken = "List"
+	a := r.get("/v1/orders")
+	require.Equal(t, 503, a.status)
+	require.EqualValues(t, "store-damaged", a.json(t)["code"])
+	require.Contains(t, a.json(t)["detail"], "page 7; restore a backup")
 }
 
 func TestSubmitWaitsForTheEnd(t *testing.T) {
@@ -166,13 +141,6 @@ func TestQueries(t *testing.T) {
 		r.submit(fmt.Sprintf("o-%d", i))
 	}
 	r.backend.End("o-3")
-	v := r.get("/v1/orders/o-3").json(t)
-	steps := v["steps"].([]any)
-	first := steps[0].(map[string]any)
-	require.EqualValues(t, "Processed", v["state"])
-	require.Len(t, steps, 2)
-	require.EqualValues(t, "charge", first["name"])
-	require.EqualValues(t, "payment", first["agent"])
 	seen := 0
 	cursor := ""
 	for {
@@ -217,90 +185,30 @@ func TestQueries(t *testing.T) {
 func TestCommands(t *testing.T) {
 	r := newRig(t)
 	r.submit("o")
-	a := r.post("/v1/orders/o/resolve", `{"id":"c-1","command":3,"step":"charge","fact":"happened"}`)
-	v := a.json(t)
+	input := `"` + strings.Repeat("x", 32<<10-2) + `"`
+	a := r.post("/v1/orders/o/resubmit", `{"id":"c-5","command":3,"step":"charge","input":`+input+`}`)
 	require.Equal(t, 200, a.status)
-	require.EqualValues(t, true, v["accepted"])
-	require.EqualValues(t, "c-1", v["id"])
-	want := message.Control{
+	require.EqualValues(t, "c-5", a.json(t)["id"])
+	require.Equal(t, []message.Control{{
 		OrderID: "o",
-		Event:   core.Command{Name: core.Resolve, ID: "c-1", Number: 3, Step: "charge", Fact: core.Happened},
-	}
-	require.Equal(t, want, r.backend.Commands[0])
-	a = r.post("/v1/orders/o/close", `{"id":"c-9","command":3,"by":"ann","reason":"refunded by hand"}`)
-	want = message.Control{
-		OrderID: "o",
-		Event: core.Command{
-			Name: core.Close,
-			ID:   "c-9", Number: 3,
-			Sender: core.Sender{By: "ann", Reason: "refunded by hand"},
-		},
-	}
-	got := r.backend.Commands[1]
-	require.Equal(t, 200, a.status)
-	require.Equal(t, want, got)
-	a = r.post("/v1/orders/o/erase", `{"id":"c-8","command":3,"by":"ann","reason":"asked to"}`)
-	want = message.Control{
-		OrderID: "o",
-		Event: core.Command{
-			Name: core.Erase,
-			ID:   "c-8", Number: 3,
-			Sender: core.Sender{By: "ann", Reason: "asked to"},
-		},
-	}
-	got = r.backend.Commands[2]
-	require.Equal(t, 200, a.status)
-	require.Equal(t, want, got)
-	r.backend.Change("o", func(x *protocol.Task) {
-		x.Erased = &protocol.Erasure{
-			By: "ann", Reason: "asked to",
-			At: 1,
-		}
-	})
+		Event:   core.Command{Name: core.Resubmit, ID: "c-5", Number: 3, Step: "charge", Input: []byte(input)},
+	}}, r.backend.Commands)
+	require.Equal(t, 200, r.post("/v1/orders/o/cancel", `{}`).status)
+	require.NotEmpty(t, r.backend.Commands[1].ID())
+	r.backend.Change("o", func(x *protocol.Task) { x.Erased = &protocol.Erasure{By: "ann", Reason: "asked to", At: 1} })
 	a = r.get("/v1/orders/o/order")
 	require.Equal(t, 404, a.status)
 	require.Contains(t, string(a.body), "was erased")
-	hash := strings.Repeat("0123456789abcdef", 2)
-	for body, want := range map[string]message.Control{
-		`{"id":"c-3","command":3,"definition":"latest"}`: {
-			OrderID: "o",
-			Event:   core.Command{Name: core.Move, ID: "c-3", Number: 3, Definition: "latest"},
-		},
-		`{"id":"c-4","command":3,"definition":"` + hash + `"}`: {
-			OrderID: "o",
-			Event:   core.Command{Name: core.Resubmit, ID: "c-4", Number: 3, Definition: hash},
-		},
-		`{"id":"c-5","command":3,"step":"charge","input":"` + strings.Repeat("x", 32<<10-2) +
-			`"}`: {
-			OrderID: "o",
-			Event: core.Command{
-				Name: core.Resubmit,
-				ID:   "c-5", Number: 3, Step: "charge",
-				Input: []byte(`"` + strings.Repeat("x", 32<<10-2) + `"`),
-			},
-		},
-	} {
-		a = r.post("/v1/orders/o/"+string(want.Kind()), body)
-		got := r.backend.Commands[len(r.backend.Commands)-1]
-		require.Equal(t, 200, a.status)
-		require.Equal(t, want, got)
-	}
-	r.backend.Commands = r.backend.Commands[:1]
-	require.Equal(t, 200, r.post("/v1/orders/o/cancel", `{}`).status)
-	require.NotEmpty(t, r.backend.Commands[1].ID())
 	r.backend.Verdict = func(c message.Control) (protocol.Verdict, error) {
-		return protocol.Verdict{
-			ID: c.ID(), Command: string(c.Kind()), Reason: "the command number is 4, not 3",
-			At: 1,
-		}, nil
+		return protocol.Verdict{ID: c.ID(), Reason: "the command number is 4, not 3", At: 1}, nil
 	}
 	a = r.post("/v1/orders/o/undo", `{"id":"c-2","command":3}`)
-	v = a.json(t)
 	require.Equal(t, 409, a.status)
-	require.EqualValues(t, "the command number is 4, not 3", v["detail"])
-	require.NotNil(t, v["verdict"], "refused: %d %v", a.status, v)
+	require.EqualValues(t, "the command number is 4, not 3", a.json(t)["detail"])
+	require.NotNil(t, a.json(t)["verdict"])
 }
 
+// The document has the form of each command. What it cannot say is refused too.
 func TestCommandBadInput(t *testing.T) {
 	r := newRig(t)
 	r.submit("o")
@@ -310,45 +218,21 @@ func TestCommandBadInput(t *testing.T) {
 	}{
 		{"/v1/orders/none/undo", "application/json", `{"command":0}`, 404},
 		{"/v1/orders/o/undo", "application/json", `{}`, 400},
-		{"/v1/orders/o/undo", "application/json", `{"command":-1}`, 400},
 		{"/v1/orders/o/undo", "application/json", `{"command":0,"force":true}`, 400},
-		{"/v1/orders/o/undo", "application/json", `{"command":0,"id":"../x"}`, 400},
-		{"/v1/orders/o/undo", "application/json", `{"command":`, 400},
 		{"/v1/orders/o/undo", "application/json", ``, 400},
 		{"/v1/orders/o/close", "application/json", `{"command":0,"by":"ann"}`, 400},
 		{"/v1/orders/o/close", "application/json", `{"command":0,"by":"ann","reason":" "}`, 400},
-		{"/v1/orders/o/close", "application/json", `{"command":0,"reason":"why"}`, 400},
-		{"/v1/orders/o/erase", "application/json", `{"command":0,"by":"ann"}`, 400},
-		{"/v1/orders/o/erase", "application/json", `{"command":0,"reason":"why"}`, 400},
-		{"/v1/orders/o/resolve", "application/json", `{"command":0,"step":"charge","fact":"maybe"}`, 400},
-		{"/v1/orders/o/move", "application/json", `{"command":0}`, 400},
-		{"/v1/orders/o/move", "application/json", `{"command":0,"definition":"newest"}`, 400},
-		{"/v1/orders/o/resubmit", "application/json", `{"command":0,"definition":"0123"}`, 400},
 		{"/v1/orders/o/resubmit", "application/json", `{"command":0,"deadline":"tomorrow"}`, 400},
 		{"/v1/orders/o/resubmit", "application/json", `{"command":0,"input":{}}`, 400},
 		{"/v1/orders/o/resubmit", "application/json", `{"command":0,"step":"charge"}`, 400},
-		{"/v1/orders/o/resubmit", "application/json", `{"command":0,"step":"charge","input":null}`, 400},
-		{
-			"/v1/orders/o/resubmit", "application/json", `{"command":0,"step":"charge","input":{"a":1,"a":2}}`,
-			400,
-		},
-		{"/v1/orders/o/resubmit", "application/json", `{"command":0,"step":"charge","input":"` +
-			strings.Repeat("x", 32<<10) + `"}`, 400},
-		{"/v1/orders/o/undo", "text/plain", `{"command":0}`, 415},
+		{"/v1/orders/o/resubmit", "application/json", `{"command":0,"step":"charge","input":{"a":1,"a":2}}`, 400},
 		{"/v1/orders/o/undo", "", `{"command":0}`, 415},
-		{
-			"/v1/orders/o/undo", "application/json", `{"command":0,"id":"` + strings.Repeat("x", 9<<10) + `"}`,
-			413,
-		},
 		{"/v1/orders/o/undo", "application/json", strings.Repeat("[", 8000), 400},
-		{"/v1/orders", "text/plain", orderJSON("x"), 415},
 		{"/v1/orders", "application/json; charset=latin-1", orderJSON("x"), 415},
 	} {
 		require.Equal(t, tt.status, r.do("POST", tt.path, tt.contentType, tt.body).status, tt.path)
 	}
-	if n := len(r.backend.Commands); n != 1 { // the unknown order's
-		t.Errorf("the backend got %d commands, want 1", n)
-	}
+	require.Len(t, r.backend.Commands, 1, "the unknown order's")
 }
 
 // What people and services send may hold any number within the bounds of values, as an order may; the refusal
@@ -487,24 +371,6 @@ func TestDamagedDocument(t *testing.T) {
 		require.EqualValues(t, true, v["ended"], path)
 		require.EqualValues(t, "Processing", v["state"], path)
 		require.Contains(t, v["damaged"].(string), "restore it", path)
-	}
-}
-
-// What a damaged store answers names the damage and what to do, and is no internal error.
-func TestDamagedStore(t *testing.T) {
-	r := newRig(t)
-	r.submit("a")
-	r.backend.BrokenBy = fmt.Errorf("listing: %w: page 7; restore a backup", port.ErrStoreDamaged)
-	for method, path := range map[string]string{
-		"List": "/v1/orders", "Task": "/v1/orders/a",
-		"Order": "/v1/orders/a/order",
-	} {
-		r.backend.Broken = method
-		a := r.get(path)
-		v := a.json(t)
-		require.Equal(t, 503, a.status, path)
-		require.EqualValues(t, "store-damaged", v["code"], path)
-		require.Contains(t, v["detail"].(string), "page 7; restore a backup", path)
 	}
 }
 

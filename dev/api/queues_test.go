@@ -108,16 +108,6 @@ func TestCommandsToTheIntakeQueue(t *testing.T) {
 	require.Contains(t, fmt.Sprint(r.backend.Rejected[0].Err), "to the control queue")
 }
 
-func TestQueueURLsAreThoseOfTheRequest(t *testing.T) {
-	r := newRig(t)
-	a := r.do("POST", "/", "application/x-amz-json-1.0", `{"QueueName":"intake"}`, "X-Amz-Target",
-		"AmazonSQS.GetQueueUrl")
-	require.EqualValues(t, r.url+"/000000000000/intake", a.json(t)["QueueUrl"])
-	a = r.do("POST", "/000000000000/intake", "application/x-amz-json-1.0",
-		`{"QueueUrl":"intake","MessageBody":"nonsense"}`, "X-Amz-Target", "AmazonSQS.SendMessage")
-	require.Equal(t, 200, a.status, "at the queue's own path")
-}
-
 // What its sender must not send again as it is answered so, and is neither carried out nor kept: a
 // newer schema, of which nothing is known here, and a command ahead of its order.
 func TestQueuesRefuseWhatIsAhead(t *testing.T) {

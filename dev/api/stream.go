@@ -33,19 +33,9 @@ type LineResult struct {
 	Known    bool       `json:"known" doc:"the same order existed already; nothing was started twice"`
 	State    core.State `json:"state,omitempty"`
 	Notes    []string   `json:"notes,omitempty" nullable:"false" doc:"parts of the order that have no effect here, for people"`
-	Error    *LineError `json:"error,omitempty" doc:"reason why it was not accepted"`
+	Error    *Problem   `json:"error,omitempty" doc:"reason why it was not accepted"`
 	// Unattended has the same meaning as in Receipt.
 	Unattended []view.Unattended `json:"unattended,omitempty" nullable:"false" doc:"request queues of its workflow that have no consumer"`
-}
-
-// LineError is the reason why a line was not accepted.
-type LineError struct {
-	Code       string `json:"code" doc:"a short, stable word for programs"`
-	Title      string `json:"title"`
-	Status     int    `json:"status" doc:"HTTP status that this order would get alone"`
-	Detail     string `json:"detail" doc:"text that states what happened, to what, and what to do"`
-	Field      string `json:"field,omitempty" doc:"the wrong field of the order"`
-	RetryAfter int    `json:"retryAfter,omitempty" doc:"seconds; present if sending the line again later can help"`
 }
 
 // line is a decoded line. A non-nil err means that the line is not submitted.
@@ -276,7 +266,7 @@ func (e *edge) submitGroup(ctx context.Context, g *group) {
 		g.results[i].Line = l.number
 		g.results[i].OrderID, _ = l.order.Known()
 		if l.err != nil {
-			g.results[i].Error = lineError(l.err)
+			g.results[i].Error = problemOf(l.err)
 		} else {
 			open = append(open, i)
 		}
@@ -310,26 +300,18 @@ func (e *edge) submitGroup(ctx context.Context, g *group) {
 func (g *group) fail(err error) {
 	for i := range g.results {
 		if !g.results[i].Accepted && g.results[i].Error == nil {
-			g.results[i].Error = lineError(err)
+			g.results[i].Error = problemOf(err)
 		}
 	}
 }
 
 func answerOf(number int, r SubmitResult, orderID string) LineResult {
 	if r.Err != nil {
-		return LineResult{Line: number, OrderID: orderID, Error: lineError(r.Err)}
+		return LineResult{Line: number, OrderID: orderID, Error: problemOf(r.Err)}
 	}
 	return LineResult{
 		Line: number, OrderID: orderID, Accepted: true, Known: r.Known, State: r.State,
 		Notes: r.Notes, Unattended: r.Unattended,
-	}
-}
-
-func lineError(err error) *LineError {
-	p := problemOf(err)
-	return &LineError{
-		Code: p.Code, Title: p.Title, Status: p.Status, Detail: p.Detail, Field: p.Field,
-		RetryAfter: p.RetryAfter,
 	}
 }
 

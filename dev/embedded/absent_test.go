@@ -147,52 +147,6 @@ func TestARestartWithAnAbsentAgentCountsNothing(t *testing.T) {
 	})
 }
 
-// P32: an agent inside that is slow has taken only some of the requests when the process ends. After the
-// restart all requests are late, and none is counted.
-func TestARestartBeforeASlowAgentCountsNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w, clock := onceOnItsOwnClock(t)
-		w.shop.hang.Store(true)
-		s := w.open()
-		submitMany(t, s)
-		eventually(t, "some are taken", func() bool { return depth(t, s, port.Requests("shop")).InFlight == 4 })
-		closeRuntime(t, s)
-		clock.Advance(25 * time.Second)
-		w.shop.hang.Store(false)
-		s = w.open()
-		defer closeRuntime(t, s)
-		eventually(t, "the orders are done", func() bool {
-			clock.Advance(10 * time.Millisecond)
-			return allProcessed(t, s)
-		})
-	})
-}
-
-// P32: a request that its agent takes after its stopBy was never called, although no request waits any more
-// when the Supervisor looks.
-func TestARequestTakenTooLateIsNotCounted(t *testing.T) {
-	w, clock := onceOnItsOwnClock(t)
-	w.options.SweepEvery = time.Hour // the agent's replies alone hand the steps back
-	w.shop.gate = make(chan struct{})
-	s := w.open()
-	defer closeRuntime(t, s)
-	submitMany(t, s)
-	eventually(t, "some are taken", func() bool { return w.shop.at.Load() == 4 })
-	clock.Advance(25 * time.Second)
-	close(w.shop.gate)
-	eventually(t, "the others are done", func() bool {
-		clock.Advance(10 * time.Millisecond)
-		done := 0
-		for _, task := range tasks(t, s) {
-			require.Equal(t, 0, task.Steps[0].Failures.Do, "%+v", task.Steps[0])
-			if task.ProcessState == core.Processed {
-				done++
-			}
-		}
-		return done == orders-4 // the four have ended after their stopBy, in silence
-	})
-}
-
 // P45: an agent that is missing from the agents file after a restart has no queue. Its orders wait uncounted,
 // and so does an undo. Health, the statistics and one alert name the agent. Once the agent is back, the orders
 // go on at once.

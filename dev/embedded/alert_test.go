@@ -23,7 +23,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
-	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
 // quick is an interval of sweeps. The runtime looks for alerts at each twentieth sweep.
@@ -73,55 +72,31 @@ func TestAlertIsLogged(t *testing.T) {
 	require.Equal(t, want, got)
 }
 
-// An order that is undone because a step failed is posted too, where its workflow asks for that: the whole of
-// what a program reads.
-func TestAlertOfAnUndoIsSent(t *testing.T) {
-	w := newFixture(t, "5s")
-	w.write(strings.Replace(fmt.Sprintf(pair, "5s"), "notify: [started, step-finished]", "notify: [undone]",
-		1))
-	w.shop.refuse.Store(true)
-	posted := make(chan []byte, 10)
-	hook := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		posted <- body
-	}))
-	t.Cleanup(hook.Close)
-	w.options.Log = slog.New(slog.DiscardHandler)
-	w.options.OnAlert = embedded.OnAlert{Webhook: hook.URL}
-	s := w.open()
-	submit(t, s, "o-1", "")
-	settled(t, s, "o-1", core.Compensated)
-	select {
-	case body := <-posted:
-		times := regexp.MustCompile(`20\d\d-[0-9T:.-]*Z`)
-		const want = `{"kind":"first","deployment":"","orderId":"o-1","workflow":"pair","run":0,"command":0,"phase":"","undone":true,"step":"second","code":"failed","message":"no such thing","at":"T",` +
-			`"accepts":{"resubmit":true,"undo":false,"resolve":false},"orders":0,"since":"T","commands":["stepkeeper show o-1","stepkeeper list --where state=Compensated,workflow=pair","stepkeeper resubmit o-1"],"subject":"Stepkeeper: `
-		require.Contains(t, times.ReplaceAllString(string(body), "T"), want)
-	case <-time.After(patience):
-		t.Fatal("no alert")
-	}
-	require.NoError(t, s.Close())
-	require.Empty(t, posted)
-}
-
 // An alert is posted to the webhook and given to the command; one that was not taken is tried again by the
-// next sweep. A second order that stops for the same reason is of the same incident, and reports nothing at
-// once.
+// next sweep, over the same connection, although the webhook answers with a text. A second order that stops for the
+// same reason is of the same incident, and reports nothing at once.
 func TestAlertIsSent(t *testing.T) {
 	w := newFixture(t, "5s")
 	w.stopping()
 	posted := make(chan []byte, 10)
-	refusals := atomic.Int32{}
-	hook := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+	var refusals, connections atomic.Int32
+	hook := httptest.NewUnstartedServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		if refusals.Add(1) == 1 {
 			http.Error(rw, "busy", http.StatusServiceUnavailable)
 			return
 		}
+		_, _ = rw.Write(bytes.Repeat([]byte("ok "), 5000))
 		if r.Method == http.MethodPost && r.Header.Get("Content-Type") == "application/json" {
 			posted <- body
 		}
 	}))
+	hook.Config.ConnState = func(_ net.Conn, s http.ConnState) {
+		if s == http.StateNew {
+			connections.Add(1)
+		}
+	}
+	hook.Start()
 	t.Cleanup(hook.Close)
 	file := filepath.Join(t.TempDir(), "alerts")
 	clock := memory.NewClock(time.Now())
@@ -159,40 +134,6 @@ func TestAlertIsSent(t *testing.T) {
 	eventually(t, "the command was given the first one twice, and the reminder", func() bool {
 		text, _ := os.ReadFile(file)
 		return bytes.Count(text, []byte("\n")) >= 3
-	})
-	require.NoError(t, s.Close())
-}
-
-// Alerts to a webhook share a connection, although it answers with a text.
-func TestAlertsShareAConnection(t *testing.T) {
-	w := newFixture(t, "5s")
-	w.stopping()
-	var alerts, connections atomic.Int32
-	hook := httptest.NewUnstartedServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body)
-		_, _ = rw.Write(bytes.Repeat([]byte("ok "), 5000))
-		alerts.Add(1)
-	}))
-	hook.Config.ConnState = func(_ net.Conn, s http.ConnState) {
-		if s == http.StateNew {
-			connections.Add(1)
-		}
-	}
-	hook.Start()
-	t.Cleanup(hook.Close)
-	clock := memory.NewClock(time.Now())
-	w.options.Clock = clock
-	w.options.SweepEvery = quick
-	w.options.OnAlert = embedded.OnAlert{Webhook: hook.URL, Window: time.Minute, Reminder: time.Hour}
-	s := w.open()
-	submit(t, s, "o-1", "")
-	// Until the order is in Error, a minute more would make its requests late, and it would be undone.
-	_, err := s.Wait(t.Context(), "o-1",
-		func(x *protocol.Task) bool { return x.ProcessState == core.Error })
-	require.NoError(t, err)
-	eventually(t, "three alerts", func() bool {
-		clock.Advance(time.Minute)
-		return alerts.Load() >= 3
 	})
 	require.EqualValues(t, 1, connections.Load())
 	require.NoError(t, s.Close())

@@ -16,7 +16,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/stepkeeper/stepkeeper/dev/api"
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -46,19 +45,13 @@ type shop struct {
 	mu      sync.Mutex
 	effects map[string]int
 	fenced  map[string]bool // keys that were undone
-	delay   atomic.Int64    // nanoseconds
 	hang    atomic.Bool
-	stuck   chan struct{} // calls last until it is closed, whatever becomes of their contexts
 	refuse  atomic.Bool   // the second step, for good
 	gate    chan struct{} // a call needs one of these; nil: none
 	at      atomic.Int64  // calls at the gate
 }
 
 func (s *shop) run(ctx context.Context, c worker.Call) (any, error) {
-	if s.stuck != nil {
-		<-s.stuck
-		return nil, ctx.Err()
-	}
 	if s.hang.Load() {
 		<-ctx.Done()
 		return nil, ctx.Err()
@@ -70,13 +63,6 @@ func (s *shop) run(ctx context.Context, c worker.Call) (any, error) {
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		case <-s.gate:
-		}
-	}
-	if delay := time.Duration(s.delay.Load()); delay > 0 {
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-time.After(delay):
 		}
 	}
 	if c.Name == "second" && s.refuse.Load() {
@@ -256,7 +242,10 @@ func TestAnOrderIsDoneAndReported(t *testing.T) {
 	require.Equal(t, core.Processed, task.ProcessState)
 	require.Equal(t, `{"first":{"key":"one/0/first"}}`, string(task.Output))
 	want := []string{"received", "started", "step-finished", "step-finished", "completed"}
-	require.Equal(t, fmt.Sprint(want), fmt.Sprint(statuses(t, s, len(want))))
+	eventually(t, "all statuses are sent", func() bool {
+		return depth(t, s, embedded.Status("shop")).Visible == len(want)
+	})
+	require.Equal(t, want, statuses(t, s, len(want)))
 	eventually(t, "what was handled is deleted",
 		func() bool { return !busy(t, s) && depth(t, s, port.Requests("shop")) == port.Depth{} })
 }
@@ -265,7 +254,12 @@ func TestAnOrderIsDoneAndReported(t *testing.T) {
 func statuses(t *testing.T, s *embedded.Runtime, n int) []string {
 	t.Helper()
 	byOrder := make([]string, n)
-	for _, m := range taken(t, s, n) {
+	deliveries, err := queueOf(t, s, embedded.Status("shop")).Receive(t.Context(), n, patience, time.Minute)
+	require.NoError(t, err)
+	require.Len(t, deliveries, n)
+	for _, d := range deliveries {
+		m, err := message.Of[message.Status](d)
+		require.NoError(t, err)
 		byOrder[m.Seq%n] = string(m.Kind) // received has no number
 	}
 	return byOrder
@@ -291,30 +285,6 @@ func TestARestartTakesUpWhatWasUnderWay(t *testing.T) {
 		}
 		require.LessOrEqual(t, time.Since(ready), 20*time.Second)
 		require.Equal(t, 2*n, w.shop.standing())
-	})
-}
-
-func TestIntakeIsBusyBeforeMemorySuffers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t, "30s")
-		w.options.MaxOpen = 3
-		w.shop.hang.Store(true)
-		s := w.open()
-		defer closeRuntime(t, s)
-		var orders []message.SubmitOrder
-		for i := range 5 {
-			orders = append(orders, order(t, fmt.Sprintf("o-%d", i), ""))
-		}
-		for i, r := range s.Submit(t.Context(), orders) {
-			var busy *api.BusyError
-			if i < 3 && r.Err != nil || i >= 3 && (!errors.As(r.Err, &busy) || busy.RetryAfter <= 0) {
-				t.Fatalf("order %d: %v", i, r.Err)
-			}
-		}
-		r := s.Submit(t.Context(), orders[:1])[0]
-		require.NoError(t, r.Err)
-		require.True(t, r.Known, "an order that is there, while busy: %+v", r)
-		require.GreaterOrEqual(t, s.Health(t.Context()).Counts["busy: intake"], int64(2))
 	})
 }
 
@@ -347,44 +317,4 @@ func until(t *testing.T, s *embedded.Runtime, ok func(view.WorkflowInfo) bool) v
 	}
 	t.Fatalf("the workflows stayed %+v", s.Workflows(t.Context()))
 	return view.WorkflowInfo{}
-}
-
-// A clock that jumps ends waits early or late; it breaks no order and affects no other one.
-func TestAClockThatJumps(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t, "5s")
-		var offset atomic.Int64
-		w.options.Clock = port.ClockFunc(func() time.Time { return time.Now().Add(time.Duration(offset.Load())) })
-		s := w.open()
-		defer closeRuntime(t, s)
-		w.shop.hang.Store(true)
-		var ids []string
-		for i := range 20 {
-			ids = append(ids, fmt.Sprintf("before-%d", i))
-			submit(t, s, ids[i], "")
-		}
-		offset.Store(int64(time.Hour)) // every complete-by has passed now
-		w.shop.hang.Store(false)
-		ids = append(ids, "forward")
-		submit(t, s, "forward", "")
-		processed := 0
-		for _, id := range ids {
-			switch task := wait(t, s, id); task.ProcessState {
-			case core.Processed:
-				processed++
-			case core.Compensated:
-			default:
-				t.Fatalf("%s ended %s: %s", id, task.ProcessState, task.Reason.Text)
-			}
-		}
-		w.shop.delay.Store(int64(20 * time.Millisecond)) // a copy of an earlier request may still be handled
-		submit(t, s, "across", "")
-		offset.Store(0) // an hour back, with that one in flight
-		submit(t, s, "back", "")
-		for _, id := range []string{"across", "back"} {
-			require.Equal(t, core.Processed, wait(t, s, id).ProcessState, id)
-			processed++
-		}
-		require.Equal(t, 2*processed, w.shop.standing())
-	})
 }

@@ -18,6 +18,12 @@ import (
 // refuseWrites makes the store fail for writes to a table, until the function answered is called.
 func (w *fixture) refuseWrites(what, table string) (end func()) {
 	w.t.Helper()
+	return w.disturbWrites(what, table, "ABORT, 'refused by the test'")
+}
+
+// disturbWrites lets SQLite raise something at writes to a table.
+func (w *fixture) disturbWrites(what, table, raised string) (end func()) {
+	w.t.Helper()
 	db, err := sql.Open("sqlite", filepath.Join(w.options.Data, "stepkeeper.db")+
 		"?_pragma=busy_timeout(10000)")
 	require.NoError(w.t, err)
@@ -28,7 +34,7 @@ func (w *fixture) refuseWrites(what, table string) (end func()) {
 		require.NoError(w.t, err)
 	}
 	run("CREATE TRIGGER refuse BEFORE " + what + " ON " + table +
-		" BEGIN SELECT RAISE(ABORT, 'refused by the test'); END")
+		" BEGIN SELECT RAISE(" + raised + "); END")
 	return func() {
 		w.t.Helper()
 		run("DROP TRIGGER refuse")
@@ -112,4 +118,19 @@ func TestOrdersThatCannotBeStoredAreRefused(t *testing.T) {
 		submit(t, s, "one", "")
 		wait(t, s, "one")
 	})
+}
+
+// A command that loses each commit to another writer is answered as not stored, so that its sender sends it again.
+func TestACommandThatLosesEachCommit(t *testing.T) {
+	w := newFixture(t, "30s")
+	w.shop.gate = make(chan struct{})
+	s := w.open()
+	defer closeRuntime(t, s)
+	submit(t, s, "one", "")
+	end := w.disturbWrites("UPDATE", "orders", "IGNORE")
+	_, err := s.Command(t.Context(), message.Control{OrderID: "one", Event: core.Command{Name: core.Cancel, ID: "c"}})
+	require.ErrorIs(t, err, port.ErrUnavailable)
+	require.ErrorIs(t, err, port.ErrConflict)
+	end()
+	accepted(t, s, "one", core.Command{Name: core.Cancel, ID: "c"})
 }

@@ -2,6 +2,7 @@ package embedded_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http/httptest"
 	"os"
 	"regexp"
@@ -15,7 +16,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"gotest.tools/v3/golden"
 
-	"github.com/stepkeeper/stepkeeper/dev/api"
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -31,7 +31,8 @@ func scraped(s *embedded.Runtime) string {
 // with.
 func TestMetricsOfOrdersInError(t *testing.T) {
 	w := newFixture(t, "5s")
-	w.write(broken)
+	w.write(strings.NewReplacer("order.n }", "order.amount.value }", "onFailure: undo", "onFailure: stop").
+		Replace(fmt.Sprintf(pair, "5s"))) // its first step fails without a call
 	w.options.SweepEvery = quick
 	s := w.open()
 	defer closeRuntime(t, s)
@@ -76,15 +77,6 @@ func TestMetricsOfOverdueSteps(t *testing.T) {
 			return regexp.MustCompile(`(?m)^stepkeeper_steps_overdue_total [1-9]`).MatchString(scraped(s))
 		})
 	})
-}
-
-// What became of messages that started nothing is counted, by what was done and why.
-func TestMetricsOfMessages(t *testing.T) {
-	w := newFixture(t, "5s")
-	s := w.open()
-	defer closeRuntime(t, s)
-	require.NoError(t, s.Reject(t.Context(), api.Rejected{Queue: port.Control, Body: []byte("nonsense")}))
-	require.Contains(t, scraped(s), `stepkeeper_messages_total{reason="control",what="quarantined"} 1`)
 }
 
 // The time of a step that has failed is none of those that are done, also where the order went on without it.

@@ -42,8 +42,7 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// An agents' file names services that are called over HTTP, and agents outside whose requests stay
-// in their queues for them.
+// An agents' file names services that are called over HTTP, and agents outside, of which this process counts nothing.
 func TestAgentsOfAFile(t *testing.T) {
 	var mu sync.Mutex
 	atOnce := 0
@@ -64,10 +63,6 @@ func TestAgentsOfAFile(t *testing.T) {
 	w.options.Operations = nil
 	w.agents("shop: {url: '" + shop.URL + "', concurrency: 2, batch: 1, " +
 		"operations: {'*': {path: '/do/{operation}'}}}, courier: {external: true}")
-	outside := strings.ReplaceAll(fmt.Sprintf(pair, "30s"), "workflow: pair", "workflow: outside")
-	outside = strings.ReplaceAll(strings.ReplaceAll(outside, "agent: shop", "agent: courier"), "  shop:",
-		"  courier:")
-	w.writeAs("outside.yaml", outside)
 	s := w.open()
 	defer closeRuntime(t, s)
 	for i := range 10 {
@@ -84,13 +79,6 @@ func TestAgentsOfAFile(t *testing.T) {
 	require.False(t, there, "counts are %v", counts)
 	require.EqualValues(t, 20, counts["agent-shop-done"])
 	require.Zero(t, counts["agent-shop-failed"])
-	o := order(t, "far", "")
-	o.Workflow = "outside"
-	require.NoError(t, s.Submit(t.Context(), []message.SubmitOrder{o})[0].Err)
-	q := queueOf(t, s, port.Requests("courier"))
-	got, err := q.Receive(t.Context(), 1, patience, time.Minute)
-	require.NoError(t, err)
-	require.Len(t, got, 1)
 }
 
 func TestAnAgentGivenTwiceIsRefused(t *testing.T) {
@@ -172,67 +160,25 @@ func TestACloseLetsCallsEnd(t *testing.T) {
 	require.Equal(t, core.Processed, wait(t, s, "one").ProcessState)
 }
 
-// Ended orders expire with Keep, and count as expired then; without it they stay.
+// Ended orders expire with Keep, also in a process that has them in memory, and count as expired then.
 func TestEndedOrdersExpire(t *testing.T) {
-	w := newFixture(t, "30s")
-	clock := memory.NewClock(time.Now())
-	w.options.Clock = clock
-	s := w.open()
-	submit(t, s, "one", "")
-	wait(t, s, "one")
-	closeRuntime(t, s)
-	clock.Advance(19 * 24 * time.Hour)
-	s = w.open()
-	submit(t, s, "young", "")
-	wait(t, s, "young")
-	closeRuntime(t, s)
-	w.options.Keep = 18 * 24 * time.Hour
-	s = w.open()
-	defer closeRuntime(t, s)
-	eventually(t, "the order has expired", func() bool {
-		_, _, err := s.Task(t.Context(), "one")
-		return errors.Is(err, port.ErrNotFound)
-	})
-	r := s.Submit(t.Context(), []message.SubmitOrder{order(t, "one", "")})[0]
-	var refused *core.Refusal
-	require.ErrorAs(t, r.Err, &refused)
-	require.Equal(t, "expired", refused.Code)
-	require.Equal(t, core.Processed, wait(t, s, "young").ProcessState)
-	w.options.Keep = time.Hour
-	w.options.Data = filepath.Join(w.dir, "other")
-	_, err := embedded.Open(t.Context(), w.options)
-	require.Error(t, err)
-}
-
-// An order expires in a process that has it in memory too.
-func TestEndedOrdersExpireMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t, "30s")
-		w.write(linking)
-		sent := w.asked()
 		clock := memory.NewClock(time.Now())
 		w.options.Clock = clock
 		w.options.Keep = 18 * 24 * time.Hour
 		s := w.open()
 		defer closeRuntime(t, s)
 		submit(t, s, "one", "")
-		link := <-sent
-		untilStep(t, s, "one", "approve", core.Waiting)
-		q, err := s.Question(t.Context(), "one", link.Ann)
-		require.NoError(t, err)
-		require.Equal(t, "ann", q.Person)
-		require.Empty(t, q.Closed)
-		_, err = s.Question(t.Context(), "one", "x"+link.Ann)
-		require.Error(t, err, "another token is taken")
-		accepted(t, s, "one", core.Command{Name: core.Cancel, ID: "c"})
 		wait(t, s, "one")
 		clock.Advance(19 * 24 * time.Hour)
 		eventually(t, "the order has expired", func() bool {
 			_, _, err := s.Task(t.Context(), "one")
 			return errors.Is(err, port.ErrNotFound)
 		})
-		_, err = s.Question(t.Context(), "one", link.Ann)
-		require.ErrorIs(t, err, port.ErrNotFound)
+		var refused *core.Refusal
+		require.ErrorAs(t, s.Submit(t.Context(), []message.SubmitOrder{order(t, "one", "")})[0].Err, &refused)
+		require.Equal(t, "expired", refused.Code)
 	})
 }
 
@@ -272,31 +218,6 @@ func TestAStartThatIsCalledOff(t *testing.T) {
 	_, err := embedded.Open(ctx, w.options)
 	require.ErrorIs(t, err, context.Canceled, "opened")
 	closeRuntime(t, w.open()) // the folder is free
-}
-
-// Many may wait for one order, and go, at once.
-func TestManyWaitForOneOrder(t *testing.T) {
-	w := newFixture(t, "30s")
-	w.shop.gate = make(chan struct{})
-	s := w.open()
-	defer closeRuntime(t, s)
-	submit(t, s, "one", "")
-	var all sync.WaitGroup
-	for range 32 {
-		all.Go(func() {
-			for range 100 { // they come and go
-				if _, err := s.Wait(t.Context(), "one", func(*protocol.Task) bool { return true }); err != nil {
-					t.Error(err)
-				}
-			}
-			if task, err := s.Wait(t.Context(), "one", atEnd); err != nil ||
-				task.ProcessState != core.Processed {
-				t.Errorf("%+v, %v", task, err)
-			}
-		})
-	}
-	close(w.shop.gate)
-	all.Wait()
 }
 
 // What Health counts has these names, which dashboards rely on.
@@ -450,6 +371,7 @@ func TestRejectedMessages(t *testing.T) {
 	inQuarantine(1)
 	reject(port.Control, `not json`, refusal)
 	inQuarantine(2)
+	require.Contains(t, scraped(s), `stepkeeper_messages_total{reason="control",what="quarantined"} 1`)
 	known := `{"schema":1,"orderId":"x","workflow":"pair","order":{}%s}`
 	reject(port.Intake, fmt.Sprintf(known, `,"replyTo":"shop"`), refusal) // reported by Submit already
 	inQuarantine(2)

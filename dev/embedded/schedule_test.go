@@ -1,7 +1,6 @@
 package embedded_test
 
 import (
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,7 +18,7 @@ import (
 )
 
 const hourly = `workflow: pair
-schedule: {cron: "@hourly", catchUp: 3h, overlap: allow, input: {tenant: a}}
+schedule: {cron: "@hourly", overlap: allow, input: {tenant: a}}
 steps:
   first: {agent: shop, operation: first, timeout: 5s, onFailure: undo, undo: none, grade: idempotent}
 `
@@ -89,7 +88,7 @@ func TestOrdersStartByTheClock(t *testing.T) {
 			string(wait(t, s, "pair-20260329T010000Z").Order))
 		closeRuntime(t, s)
 		allFail(t, s, "pair-20260329T010000Z")
-		// 11:01: ten times have passed, four of them within catchUp or at its end
+		// 11:01: ten times have passed, one of them within the hour of catchUp
 		clock.Advance(10*time.Hour + time.Minute)
 		s = w.open()
 		defer closeRuntime(t, s)
@@ -98,38 +97,13 @@ func TestOrdersStartByTheClock(t *testing.T) {
 				known().Starts[known().Started-1].Sent
 		})
 		r := known()
-		require.Equal(t, 4, r.Started)
+		require.Equal(t, 2, r.Started)
 		require.Contains(t, r.Skipped[0].Why, "late, longer than catchUp")
 		require.Equal(t, core.TimeOf(clock.Now().Truncate(time.Hour).Add(time.Hour)), r.Next)
 		page, _, err := s.List(t.Context(), port.Query{Limit: 10})
 		require.NoError(t, err)
-		require.Len(t, page, 4)
+		require.Len(t, page, 2)
 	})
-}
-
-// Without catchUp the times of the last hour are started after an outage, and no earlier ones, as
-// docs/reference/workflows.md says.
-func TestAScheduleCatchesUpAnHour(t *testing.T) {
-	w := newFixture(t, "5s")
-	w.write(strings.Replace(hourly, "catchUp: 3h, ", "", 1))
-	clock := memory.NewClock(time.Date(2026, 3, 29, 0, 59, 0, 0, time.UTC))
-	w.options.Clock = clock
-	s := w.open()
-	known := func() schedule.Record {
-		all, err := s.Schedules(t.Context())
-		require.NoError(t, err)
-		require.Len(t, all, 1)
-		return all[0]
-	}
-	eventually(t, "the schedule is found", func() bool { return known().Next != 0 })
-	closeRuntime(t, s)
-	clock.Advance(5 * time.Hour) // 05:59: five times have passed, the last one 59 minutes ago
-	s = w.open()
-	defer closeRuntime(t, s)
-	eventually(t, "it catches up", func() bool { r := known(); return r.Started+r.Missed == 5 })
-	r := known()
-	require.Equal(t, 1, r.Started)
-	require.Equal(t, "pair-20260329T050000Z", r.Starts[0].OrderID)
 }
 
 // An order of a schedule that is refused for good is as good as started: it is logged, and the times after it

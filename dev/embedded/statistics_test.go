@@ -97,7 +97,7 @@ func TestStatistics(t *testing.T) {
 // The series are those of the last hour at most, and the agents stand in the order of their names.
 func TestStatisticsAreBounded(t *testing.T) {
 	w := newFixture(t, "5s")
-	w.write(broken)
+	w.stopping()
 	w.options.StatisticsEvery = time.Millisecond
 	for _, name := range []string{"mail", "bank", "post", "depot"} {
 		w.options.Operations[name] = worker.Operations{worker.AnyOperation: {Run: w.shop.run}}

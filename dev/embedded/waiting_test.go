@@ -1,9 +1,7 @@
 package embedded_test
 
 import (
-	"errors"
 	"fmt"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -54,11 +52,16 @@ func TestOrdersThatWaitTakeNoPlace(t *testing.T) {
 		for i := range 5 {
 			err := s.Submit(t.Context(), []message.SubmitOrder{order(t, fmt.Sprintf("o-%d", i), "")})[0].Err
 			var busy *api.BusyError
-			if i < 3 && err != nil || i >= 3 && (!errors.As(err, &busy) ||
-				!strings.Contains(err.Error(), "3 orders are active and the limit is 3 (--max-open)")) {
-				t.Errorf("order %d: %v", i, err)
+			if i < 3 {
+				require.NoError(t, err, i)
+				continue
 			}
+			require.ErrorAs(t, err, &busy, i)
+			require.ErrorContains(t, err, "3 orders are active and the limit is 3 (--max-open)", i)
+			require.Positive(t, busy.RetryAfter)
 		}
+		require.EqualValues(t, 2, s.Health(t.Context()).Counts["busy: intake"])
+		require.True(t, s.Submit(t.Context(), []message.SubmitOrder{order(t, "o-0", "")})[0].Known)
 		require.Contains(t, healthy(), "3 orders are active and the limit is 3 (--max-open)", "with all places taken")
 		clock.Advance(time.Minute)
 		eventually(t, "the schedule's order starts", func() bool {
@@ -82,35 +85,19 @@ func TestOrdersThatWaitTakeNoPlace(t *testing.T) {
 	})
 }
 
-// A wait's length comes from the order, and --longest-wait shortens it.
+// --longest-wait shortens the waits of orders.
 func TestWaitsAreShortened(t *testing.T) {
-	for _, c := range []struct {
-		name             string
-		longest, advance time.Duration
-	}{
-		{"as the order says", 0, 48 * time.Hour},
-		{"shortened", 10 * time.Second, 10 * time.Second},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			w := newFixture(t, "5m")
-			clock := memory.NewClock(time.Date(2026, 3, 29, 0, 59, 0, 0, time.UTC))
-			w.options.Clock = clock
-			w.options.LongestWait = c.longest
-			w.writeAs("trial.yaml", fmt.Sprintf(trial, "trial", "", `{for: "${ order.delay }"}`))
-			s := w.open()
-			o := order(t, "o-1", "")
-			o.Workflow = "trial"
-			o.Order = []byte(`{"delay":"48h"}`)
-			require.NoError(t, s.Submit(t.Context(), []message.SubmitOrder{o})[0].Err)
-			task, _, err := s.Task(t.Context(), "o-1")
-			require.NoError(t, err)
-			require.Equal(t, core.TimeOf(clock.Now().Add(c.advance)), task.Step("trial").Wait.At)
-			clock.Advance(c.advance + time.Second)
-			eventually(t, "the step after the wait is done", func() bool {
-				task, _, err := s.Task(t.Context(), "o-1")
-				return err == nil && task.Step("first").State == core.Processed
-			})
-			closeRuntime(t, s)
-		})
-	}
+	w := newFixture(t, "5m")
+	clock := memory.NewClock(time.Date(2026, 3, 29, 0, 59, 0, 0, time.UTC))
+	w.options.Clock = clock
+	w.options.LongestWait = 10 * time.Second
+	w.writeAs("trial.yaml", fmt.Sprintf(trial, "trial", "", "14d"))
+	s := w.open()
+	defer closeRuntime(t, s)
+	o := order(t, "o-1", "")
+	o.Workflow = "trial"
+	require.NoError(t, s.Submit(t.Context(), []message.SubmitOrder{o})[0].Err)
+	task, _, err := s.Task(t.Context(), "o-1")
+	require.NoError(t, err)
+	require.Equal(t, core.TimeOf(clock.Now().Add(10*time.Second)), task.Step("trial").Wait.At)
 }

@@ -2,7 +2,6 @@ package memory_test
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -112,30 +111,6 @@ func TestDeadLetterWaitsForRoom(t *testing.T) {
 	clock.Advance(time.Hour)
 	d, _ = q.Depth(t.Context())
 	require.Zero(t, d.Visible+d.InFlight, "it is in both queues")
-}
-
-func TestClockRunsWhatIsDueInItsOrder(t *testing.T) {
-	clock := memory.NewClock(start)
-	var ran []string
-	note := func(name string) func() {
-		return func() { ran = append(ran, fmt.Sprint(name, " ", clock.Now().Sub(start))) }
-	}
-	clock.At(start.Add(3*time.Second), note("c"))
-	clock.At(start.Add(time.Second), func() {
-		note("a")()
-		clock.At(start.Add(2*time.Second), note("b")) // set while the clock advances
-	})
-	stop := clock.At(start.Add(2*time.Second), note("stopped"))
-	clock.At(start.Add(5*time.Second), note("later"))
-	stop()
-	stop()
-	clock.Advance(4 * time.Second)
-	require.Equal(t, []string{"a 1s", "b 2s", "c 3s"}, ran)
-	require.Equal(t, 1, clock.Waiting())
-	require.True(t, clock.Now().Equal(start.Add(4*time.Second)), "%d wait at %v", clock.Waiting(), clock.Now())
-	clock.Set(start) // a clock that jumps back runs nothing
-	clock.Set(start.Add(5 * time.Second))
-	require.Len(t, ran, 4)
 }
 
 // Next reports when the first message of any queue comes that is delayed or in flight.

@@ -113,3 +113,20 @@ func TestAnAlarmMayRingAfterItsReceiver(t *testing.T) {
 		}
 	})
 }
+
+// A receiver that waits is woken for each message at its time, also where another was woken before.
+func TestAReceiverIsWokenForEachDelayedMessage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueues(t, port.ClockFunc(time.Now))
+		require.NoError(t, q.Add(memory.QueueConfig{Name: "a"}))
+		a := queue(t, q, "a")
+		a.Send(t.Context(), []port.Message{{Body: []byte("1"), Delay: time.Minute}, {Body: []byte("2"), Delay: port.MaxDelay}})
+		began := time.Now()
+		for _, after := range []time.Duration{time.Minute, port.MaxDelay} {
+			got, err := a.Receive(t.Context(), 1, 2*time.Hour, 3*time.Hour)
+			require.NoError(t, err)
+			require.Len(t, got, 1)
+			require.Equal(t, after, time.Since(began))
+		}
+	})
+}
