@@ -270,10 +270,8 @@ func keptCases() []testCase {
 			require.NotEmpty(s, content)
 			records[0].Document[1] = 'X'
 			content[1] = 'X'
-			if hasList(s) {
-				if page, _ := s.Store.List(s.ctx, port.Query{Limit: 1}); len(page.Records) == 1 {
-					page.Records[0].Document[2] = 'X'
-				}
+			if page, _ := s.Store.List(s.ctx, port.Query{Limit: 1}); len(page.Records) == 1 {
+				page.Records[0].Document[2] = 'X'
 			}
 			s.holds(want.Record)
 			content, err := s.Store.Content(s.ctx, "a", want.Hash)
@@ -410,10 +408,8 @@ func placeCases() []testCase {
 			} {
 				s.same(places("a", 1, to, at(i)))
 				s.settled("a", "other")
-				if hasList(s) {
-					s.soon(lists(port.Query{Damaged: true}, 100, true),
-						lists(port.Query{Damaged: true, State: "Error"}, 100, true))
-				}
+				s.soon(lists(port.Query{Damaged: true}, 100, true),
+					lists(port.Query{Damaged: true, State: "Error"}, 100, true))
 			}
 			s.commit(write("a", 0))
 			s.commit(write("a", 1))
@@ -449,7 +445,7 @@ func listsAll(s *suite, queries ...port.Query) {
 	}
 }
 
-var listCases = need(hasList, []testCase{
+var listCases = []testCase{
 	{name: "an empty store", run: func(s *suite) { listsAll(s, port.Query{}) }},
 	{name: "by state, workflow and time, newest first", run: func(s *suite) {
 		samples(s)
@@ -520,7 +516,7 @@ var listCases = need(hasList, []testCase{
 		listsAll(s, queries...)
 	}},
 	{
-		name: "a forgotten task is not listed", needs: func(s *suite) bool { return hasForget(s) && hasList(s) },
+		name: "a forgotten task is not listed", needs: hasForget,
 		run: func(s *suite) {
 			samples(s)
 			s.same(forgets("d"))
@@ -567,7 +563,7 @@ var listCases = need(hasList, []testCase{
 			require.Error(s, err, "%+v", q)
 		}
 	}},
-})
+}
 
 // need gives every case that has none a condition.
 func need(condition func(*suite) bool, cases []testCase) []testCase {

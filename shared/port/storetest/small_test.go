@@ -43,7 +43,7 @@ var definitionCases = need(hasDefinitions, []testCase{
 	}},
 	{name: "many put the same at once", run: func(s *suite) {
 		data := document(5000)
-		require.Equal(s, s.options.Races, s.together(func(int) operation {
+		require.Equal(s, races, s.together(func(int) operation {
 			return puts(core.DefinitionHash(data), data)
 		})["success"])
 		s.answers(defines(core.DefinitionHash(document(5000))), "success "+text(document(5000)))
@@ -113,7 +113,7 @@ var leaseCases = need(hasLeases, []testCase{
 				return acquires("l", fmt.Sprint("owner-", i), at(round*60), 30*time.Second)
 			})
 			require.Equal(s, 1, got["success true"], "%+v", round)
-			require.Equal(s, s.options.Races-1, got["success false"], "%+v", round)
+			require.Equal(s, races-1, got["success false"], "%+v", round)
 		}
 	}},
 })
@@ -174,7 +174,7 @@ var ledgerCases = need(hasLedger, []testCase{
 				return moves(port.LedgerEntry{Key: fmt.Sprint("k", round), State: "started", Attempt: i})
 			})
 			require.Equal(s, 1, got["success"], "%+v", round)
-			require.Equal(s, s.options.Races-1, got[class(port.ErrConflict)], "%+v", round)
+			require.Equal(s, races-1, got[class(port.ErrConflict)], "%+v", round)
 		}
 	}},
 })
