@@ -406,6 +406,7 @@ func prioritised(_ awscdk.Stack, p *infra.Props) {
 	a.Batch = 7
 	p.Agents["payment"] = a
 	p.Priorities = map[string]int{"intake": 2, "payment": 4}
+	p.Submitters = []string{webThere}
 	p.Tuning.IntakeRetention = 36 * time.Hour
 }
 
