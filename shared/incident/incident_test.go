@@ -294,22 +294,6 @@ func TestManyUndone(t *testing.T) {
 	d.want("an order in Error", "first 1")
 }
 
-// An incident lasts at least as long as its window, so that an order that is fixed and stops again is
-// reported once.
-func TestWindow(t *testing.T) {
-	d := newDesk(t, nil)
-	d.stop("o-1", "order", "pay", "declined")
-	clear(d.inError)
-	d.sweepAfter(14 * time.Minute)
-	d.want("within the window", "first 1")
-	d.stop("o-1", "order", "pay", "declined")
-	d.sweepAfter(time.Minute)
-	d.want("it closes with an order in Error")
-	clear(d.inError)
-	d.sweepAfter(time.Minute)
-	d.want("it has closed", "over 0")
-}
-
 // A later sweep reports an alert that could not be published, and one whose process died before the
 // publication.
 func TestWhatWasNotTakenIsReportedAgain(t *testing.T) {
@@ -584,7 +568,8 @@ func (d *desk) open() []incident.Incident {
 	return stored.Open
 }
 
-// Settings: a window and a reminder of one's own, or no reminder.
+// Settings: a window and a reminder of one's own, or no reminder. An incident lasts at least as long as its window, so
+// that an order that is fixed and stops again is reported once.
 func TestSettings(t *testing.T) {
 	d := newDesk(t, func(c *incident.Config) {
 		c.Window = time.Hour
