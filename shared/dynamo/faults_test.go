@@ -1,7 +1,6 @@
 package dynamo_test
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -63,16 +62,14 @@ func (x *refusing) from(which int) (before int) {
 	return before
 }
 
-// Whichever of its calls DynamoDB refuses, an operation answers with the error, and never with a part of the
-// result.
+// Whichever of its several calls DynamoDB refuses, an operation answers with the error, and never with a part of
+// the result. TestWhatAnswersMean tells it of operations with one call.
 func TestNoRefusedCallIsPassedOver(t *testing.T) {
 	x := &refusing{}
 	client := dynamo.NewClient(dynamotest.Config(t,
 		awsclient.Options{Wrap: func(next http.RoundTripper) http.RoundTripper { x.next = next; return x }}))
-	names := dynamotest.Tables(t, client)
-	s := dynamo.New(client, names.Tables,
+	s := dynamo.New(client, dynamotest.Tables(t, client).Tables,
 		dynamo.Options{Shards: 1, FinishedIndex: true, Clock: memory.NewClock(now)})
-	ledger := dynamo.NewLedger(client, names.Ledger)
 	for i, bucket := range []port.Bucket{
 		port.DueBucket, port.AttentionBucket, port.NoBucket,
 		port.DueBucket,
@@ -87,8 +84,6 @@ func TestNoRefusedCallIsPassedOver(t *testing.T) {
 	due, err := s.Due(t.Context(), port.DueBucket, 0, now, nil, 10)
 	require.NoError(t, err)
 	require.Len(t, due, 2)
-	const hash = "44136fa355b3678a1146ad16f7e8649e" // of {}
-	require.NoError(t, s.PutDefinition(t.Context(), hash, []byte("{}")))
 	attempt := 0
 	for name, do := range map[string]func() error{
 		"commit": func() error {
@@ -99,17 +94,7 @@ func TestNoRefusedCallIsPassedOver(t *testing.T) {
 			w.Content = []byte("{}")
 			return s.Commit(t.Context(), []port.Write{w})[0]
 		},
-		"load": func() error {
-			_, errs := s.Load(t.Context(), []string{"task-0", "task-1"})
-			return errors.Join(errs...)
-		},
 		"content": func() error { _, err := s.Content(t.Context(), "task-0", "h"); return err },
-		"ended":   func() error { _, err := s.Ended(t.Context(), "task-0"); return err },
-		"due": func() error {
-			_, err := s.Due(t.Context(), port.DueBucket, 0, now, nil,
-				10)
-			return err
-		},
 		"due, a page on": func() error {
 			_, err := s.Due(t.Context(), port.DueBucket, 0, now, &due[0],
 				10)
@@ -119,19 +104,6 @@ func TestNoRefusedCallIsPassedOver(t *testing.T) {
 		"list of a state": func() error {
 			_, err := s.List(t.Context(), port.Query{Limit: 1, State: "Processing"})
 			return err
-		},
-		"definition": func() error { _, err := s.Definition(t.Context(), hash); return err },
-		"acquire": func() error {
-			_,
-				err := s.Acquire(t.Context(), "lease", "a", now, time.Minute)
-			return err
-		},
-		"lease": func() error { _, err := s.LeaseUntil(t.Context(), "lease"); return err },
-		"entry": func() error { _, err := ledger.Entry(t.Context(), "key"); return err },
-		"move": func() error {
-			attempt++
-			return ledger.Move(t.Context(),
-				port.LedgerEntry{Key: fmt.Sprint("key-", attempt), State: "Doing"})
 		},
 	} {
 		x.from(0)

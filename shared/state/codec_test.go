@@ -4,12 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -146,55 +143,6 @@ func TestRecordedDocumentsAreRead(t *testing.T) {
 	}
 }
 
-func TestOrderOfMembersDoesNotMatter(t *testing.T) {
-	want := usualTask()
-	var d map[string]json.RawMessage
-	require.NoError(t, json.Unmarshal(encode(t, want), &d))
-	var steps []map[string]json.RawMessage
-	require.NoError(t, json.Unmarshal(d["Steps"], &steps))
-	d["Steps"], _ = json.MarshalIndent(steps, " ", "\t")
-	names := slices.Sorted(maps.Keys(d))
-	for range 2 {
-		var members []string
-		for _, name := range names {
-			members = append(members, fmt.Sprintf("%q : %s", name, d[name]))
-		}
-		got, err := state.DecodeTask([]byte("{ " + strings.Join(members, "\n,") + "}"))
-		require.NoError(t, err)
-		for i := range got.Steps { // white space inside of outputs is the store's own
-			var b bytes.Buffer
-			if got.Steps[i].Output != nil {
-				_ = json.Compact(&b, got.Steps[i].Output)
-				got.Steps[i].Output = b.Bytes()
-			}
-		}
-		require.Equal(t, want, got)
-		slices.Reverse(names)
-	}
-}
-
-// A part that is null is read as one that is absent: another program may have written it.
-func TestNullPartsAreAbsent(t *testing.T) {
-	want := usualTask()
-	var d map[string]json.RawMessage
-	var steps []json.RawMessage
-	require.NoError(t, json.Unmarshal(encode(t, want), &d))
-	require.NoError(t, json.Unmarshal(d["Steps"], &steps))
-	for name, text := range steps {
-		for _, part := range []string{"error", "corrected", "resolved", "progress", "answers"} {
-			if !bytes.Contains(text, []byte(`"`+part+`":`)) {
-				text = append([]byte(`{"`+part+`" : null , `), text[1:]...)
-			}
-		}
-		steps[name] = text
-	}
-	d["Steps"], _ = json.Marshal(steps)
-	doc, _ := json.Marshal(d)
-	got, err := state.DecodeTask(doc)
-	require.NoError(t, err)
-	require.Equal(t, want, got)
-}
-
 func TestUnreadableDocuments(t *testing.T) {
 	for doc, part := range map[string]string{
 		``: "not JSON", `[]`: "the document cannot be", "{\"OrderID\":\"\xff\"}": "UTF-8",
@@ -282,30 +230,4 @@ func FuzzDecodeTask(f *testing.F) {
 		twice := encode(t, again)
 		require.True(t, bytes.Equal(once, twice), "not stable:\n%s\n%s", once, twice)
 	})
-}
-
-// TestDamagedDocumentsAreRefused: what is read was JSON, whatever was cut out of it or put into it.
-func TestDamagedDocumentsAreRefused(t *testing.T) {
-	task := usualTask()
-	if testing.Short() {
-		task.Steps = task.Steps[2:] // one step that has ended and one that runs
-	}
-	doc := string(encode(t, task))
-	for i := range doc {
-		for _, put := range []string{
-			"", "{", "}", "[", "]", ",", ":", `"`, `\`, "0", "n", "\x01", "\xff",
-			" x",
-		} {
-			for _, cut := range []int{0, 1} {
-				text := doc[:i] + put + doc[i+cut:]
-				if _, err := state.DecodeTask([]byte(text)); err == nil && !json.Valid([]byte(text)) {
-					t.Fatalf("read, and it is no JSON: %s", text)
-				}
-			}
-		}
-		for _, end := range []string{doc[:i], doc + doc[i:], doc + " " + doc[i:i+1]} {
-			_, err := state.DecodeTask([]byte(end))
-			require.Error(t, err, end)
-		}
-	}
 }

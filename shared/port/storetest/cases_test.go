@@ -78,30 +78,6 @@ func createCases() []testCase {
 	})...)
 }
 
-// replaceCases tries every expected version against every stored version (P8, every commit is conditional).
-// Version 0 means no record.
-func replaceCases() []testCase {
-	var cases []testCase
-	for _, stored := range []int64{0, 1, 2, 5} {
-		for _, expected := range []int64{0, 1, 2, 4, 5, 6} {
-			var before [][]port.Write
-			for v := range stored {
-				before = append(before, batch(write("a", v, contentOf(write("a", 0)))))
-			}
-			cases = append(cases, script(fmt.Sprintf("version %d is stored, %d is expected", stored,
-				expected),
-				append(before, batch(write("a", expected, holding([]byte(`{"new":true}`)))))...))
-		}
-	}
-	hundred := testCase{name: "a hundred versions, each read back at once", run: func(s *suite) {
-		for v := range int64(100) {
-			s.commit(write("a", v, holding(document(int(2+v*v)))))
-			s.same(loads("a"))
-		}
-	}}
-	return append(cases, hundred)
-}
-
 // badWrite is a write that a Store refuses.
 type badWrite struct {
 	name  string
@@ -181,37 +157,11 @@ func batchCases() []testCase {
 		}})
 }
 
-// taskDocument is a document as the core writes it, with room for further members.
-func taskDocument(further string) string {
-	return `{"Schema":2,"OrderID":"a","Version":1,"Workflow":"order","ProcessState":"Processing",` +
-		`"Created":"2026-11-21T10:00:00.000Z"` + further + `,"Steps":[{"name":"pay","ProcessState":"Pending"}]}`
-}
-
 // strangeDocuments are documents that a Store must keep, whatever is in them.
-var strangeDocuments = map[string]string{
-	"unknown fields of a task": taskDocument(`,"later":{"deep":[1,2,{"x":null}]},"aNewFlag":true`),
-	"unknown fields of a step": strings.Replace(taskDocument(""), `"Pending"}`,
-		`"Pending","later":{"a":1}}`, 1),
-	"members in another order": `{"Workflow":"order","Version":1,"Steps":[],"OrderID":"a","ProcessState":"Processing","Created":"2026-11-21T10:00:00.000Z"}`,
-	"names that an index has": taskDocument(
-		`,"bucket":"due#0","dueAt":"x","expiresAt":1,"Writer":"w","Document":"d","row":1,"order_id":"b"`),
-	"names that a query has": taskDocument(`,"#n":1,":v":2,"a.b":3,"a[0]":4,"":5,"$.x":6,"select":7`),
-	"names that stand twice": taskDocument(`,"x":1,"x":2`),
-	"what people have sent": taskDocument(
-		`,"output":{ "b":1.50,"a":"\u0041\/" },"Order":{"z":1e3,"y":[ ]},"answers":{"votes":[{"value": "x"}]}`),
-	"of another task and version": strings.Replace(strings.Replace(taskDocument(""), `"OrderID":"a"`,
-		`"OrderID":"b"`, 1), `"Version":1`, `"Version":7`, 1),
-	"numbers of every form": taskDocument(
-		`,"n":[0,-0,1.0,1e3,1E+400,0.0001,123456789012345678901234567890,-1.5e-7]`),
-	"text of every form": taskDocument(
-		`,"t":["é","\u00e9","\n","\u0000","\/","😀","\ud83d\ude00","' OR 1=1 --"]`),
-	"empty things":                 taskDocument(`,"e":[{},[],"",null,[[]],[{}]]`),
-	"deep":                         taskDocument(`,"d":` + strings.Repeat("[", 60) + strings.Repeat("]", 60)),
-	"white space":                  " { \"a\" :\t1 ,\n \"b\":[ 1 , 2 ] } ",
-	"no object":                    `["a",1]`,
-	"no JSON":                      "hello, 'world' \"; -- {",
-	"not even text":                "\xff\xfe\x00\x01\x80",
-	"control characters and signs": "{\"text\":\"\x00\x01 \u00e4\u65e5\U0001F600 ' \\\" ; --\"}",
+var strangeDocuments = []string{
+	`{"Version":7,"OrderID":"b","bucket":"due#0","dueAt":"x","row":1,"#n":1,"a.b":3,"":5,"$.x":6,"x":1,"x":2}`,
+	` { "n":	[0,-0,1.0,1E+400,123456789012345678901234567890] ,` + "\n" + ` "t":["\u00e9","\u0000","\/","' OR 1=1 --"]} `,
+	"not even text or JSON \xff\xfe\x00\x01\x80 '; -- {",
 }
 
 // keptCases checks that a Store returns every field unchanged, and every document byte for byte, including
@@ -223,8 +173,8 @@ func keptCases() []testCase {
 		cases = append(cases, script("kept: "+name, batch(write("a", 0, change)),
 			batch(write("a", 1, replaced, holding([]byte("{}")))), batch(write("a", 2, replaced))))
 	}
-	for name, text := range strangeDocuments {
-		kept(name, holding([]byte(text)))
+	for _, text := range strangeDocuments {
+		kept(fmt.Sprintf("%.9q", text), holding([]byte(text)))
 	}
 	for _, size := range []int{
 		2, 1023, 1024, 1025, 4095, 4096, 4097, 65_536, 262_145, port.MaxDocument - 1,

@@ -54,7 +54,6 @@ func Run(t *testing.T, options Options, make Make) {
 		cases []testCase
 	}{
 		{"create", createCases()},
-		{"replace", replaceCases()},
 		{"batch", batchCases()},
 		{"kept", keptCases()},
 		{"erase", eraseCases},
