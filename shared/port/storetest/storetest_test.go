@@ -59,7 +59,7 @@ func Run(t *testing.T, options Options, make Make) {
 		{"erase", eraseCases},
 		{"race", raceCases},
 		{"faults", faultCases()},
-		{"due", dueCases()},
+		{"due", dueCases},
 		{"place", placeCases()},
 		{"list", listCases},
 		{"definitions", definitionCases},
