@@ -14,12 +14,11 @@ PROFILE  := verify/bench/stepkeeper.pgo
 # (verify/importrules); dev/embedded runs them beside each other.
 RACE_PKGS ?= $(addprefix ./,client client/aws/operate dev/api dev/embedded dev/memory dev/sqlite functions/agent/worker functions/scheduler shared/port/queuetest shared/port/storetest shared/sqs shared/state)
 # Of their tests those that compute alone, or repeat with many orders what others do with few, add nothing but time to it.
-RACE_SKIP ?= TestAStoredTaskAcceptsEveryEvent|TestZeroTimesAreNotAssumedOnes|TestSequences|TestTheCheckerCanFail|$\
-	TestStoreIn(Memory|SQLite)$$/^(create|replace|batch|kept|documents|limits|due|place|list|definitions|leases|ledger)$$|$\
+RACE_SKIP ?= TestAStoredTaskAcceptsEveryEvent|TestSequences|TestTheCheckerCanFail|$\
+	TestStoreIn(Memory|SQLite)$$/^(create|batch|kept|documents|limits|due|place|list|definitions|leases|ledger)$$|$\
 	Test(SQS|SQLite|SQLiteByTimers)$$/^(send|delete|delay|visibility|limits|depth|dead)$$|$\
 	TestOrdersNearTheDocumentLimitEnd|$\
-	TestDamagedDocumentsAreRefused|TestTheReserveHasRoomForTheLongestDocument|TestLostCommitsAreNoticed|$\
-	TestADamagedOrderIsSetAside|$\
+	TestTheReserveHasRoomForTheLongestDocument|TestLostCommitsAreNoticed|TestADamagedOrderIsSetAside|$\
 	TestAnOutageGivesUpNoOrder|TestStatisticsAreBounded|$\
 	TestCrashesOf(PlainOperations|PointsOfNoReturn)|TestPoliciesAllowWhatIsCalled
 RACE_ALL   = $(shell $(GO) list ./... | grep -v -E '/(bench|examples|e2e|infra|localstack|importrules|soak|simulate)(/|$$)')
@@ -286,7 +285,7 @@ docs: ## Write the outputs, diagrams and screenshots of the documents anew (need
 	$(MAKE) --no-print-directory test-console SCREENSHOTS=$(BIN)/screenshots
 	for image in $(IMAGES); do cp $(BIN)/screenshots/$$image.png docs/images/console-$$image.png || exit 1; done
 
-# Build the functions, and measure size, start and memory.
+# Build the functions, and measure size and start.
 .PHONY: lambda-size
 lambda-size:
 	$(GO) test -count=1 -v ./infra/build -run TestFunctionsKeepTheirLimits -measure

@@ -72,7 +72,7 @@ func (s *Stepkeeper) addAlarms() {
 	for _, name := range s.agentNames() {
 		s.notCalledAlarm(name)
 	}
-	for _, name := range slices.Sorted(slices.Values(append(s.replyToNames(),
+	for _, name := range slices.Sorted(slices.Values(append(sorted(s.props.ReplyTo),
 		sorted(s.props.ReplyToBuses)...))) {
 		s.notSentAlarm(name)
 	}

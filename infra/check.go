@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -97,7 +96,7 @@ func (p Props) withDefaults() (Props, error) {
 
 func (c *checker) agents(given map[string]Agent) map[string]Agent {
 	agents := make(map[string]Agent, len(given))
-	for _, name := range slices.Sorted(maps.Keys(given)) {
+	for _, name := range sorted(given) {
 		a := given[name]
 		c.agent(name, &a)
 		agents[name] = a
@@ -150,7 +149,7 @@ func (c *checker) principals(what string, arns []string) {
 func (c *checker) clashes(p Props) {
 	owner := map[string]string{}
 	agents := p.Agents
-	for _, name := range slices.Sorted(maps.Keys(agents)) {
+	for _, name := range sorted(agents) {
 		id := pascal(name)
 		all := []string{
 			"Requests" + id, "Requests" + id + "Dead", "Agent" + id, "Agent" + id + "Logs",
@@ -169,8 +168,8 @@ func (c *checker) clashes(p Props) {
 			owner[made] = name
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(agents)) {
-		for _, other := range slices.Sorted(maps.Keys(agents)) {
+	for _, name := range sorted(agents) {
+		for _, other := range sorted(agents) {
 			f := agents[name].Function
 			g := agents[other].Function
 			if f != nil && g != nil && name < other && *behind(f).FunctionArn() == *behind(g).FunctionArn() {
@@ -189,7 +188,7 @@ func (c *checker) priorities(p Props) {
 		c.wrong("Priorities has %d entries; %d are possible: give them to the queues that have backlogs",
 			len(p.Priorities), maxPriorities)
 	}
-	for _, name := range slices.Sorted(maps.Keys(p.Priorities)) {
+	for _, name := range sorted(p.Priorities) {
 		a, agent := p.Agents[name]
 		most := a.MaxConcurrency
 		switch {
@@ -252,7 +251,7 @@ func (c *checker) tuning(t *Tuning) {
 	c.spanning("Tuning.IntakeRetention", t.IntakeRetention, time.Minute, maxRetention, time.Second)
 	c.spanning("Tuning.OldestRequest", t.OldestRequest, time.Minute, 4*24*time.Hour, time.Second)
 	c.spanning("Tuning.OldestOverdue", t.OldestOverdue, time.Minute, 4*24*time.Hour, time.Second)
-	for _, name := range slices.Sorted(maps.Keys(t.Thresholds)) {
+	for _, name := range sorted(t.Thresholds) {
 		if th := t.Thresholds[name]; !(th.Value >= 0) || th.Periods < 0 || th.Periods > maxPeriods {
 			c.wrong("Tuning.Thresholds[%.90q] is %v in %d periods; a value above 0 and 1 to %d periods are "+
 				"possible, or 0 for the default", name, th.Value, th.Periods, maxPeriods)
@@ -326,7 +325,7 @@ func (c *checker) agent(name string, a *Agent) {
 		}
 	}
 	c.network(what+": ", a.VPC, a.Subnets, a.SecurityGroups)
-	for _, variable := range slices.Sorted(maps.Keys(a.Environment)) {
+	for _, variable := range sorted(a.Environment) {
 		_, secret := a.Secrets[variable]
 		if secret || strings.HasPrefix(variable, "STEPKEEPER_") || strings.HasPrefix(variable, "AWS_") ||
 			strings.HasPrefix(variable, "LAMBDA_") {

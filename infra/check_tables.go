@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
@@ -34,12 +33,12 @@ func (c *checker) tables(p Props) {
 	given := p.Tables.given()
 	t := p.Tables
 	warm := p.Tuning.Warm
-	for _, what := range slices.Sorted(maps.Keys(given)) {
+	for _, what := range sorted(given) {
 		if arn := given[what]; !strings.Contains(arn, "${Token[") && !tableARN.MatchString(arn) {
 			c.wrong("Tables.%s is %.300q; it must be the ARN of a table", what, arn)
 		}
 	}
-	for _, agent := range slices.Sorted(maps.Keys(t.Ledgers)) {
+	for _, agent := range sorted(t.Ledgers) {
 		if _, there := p.Agents[agent]; !there {
 			c.wrong("Tables.Ledgers: there is no agent %q", agent)
 		}
@@ -48,7 +47,7 @@ func (c *checker) tables(p Props) {
 		c.wrong("Tables.KeyARN is for tables that are there already, and none is named")
 	}
 	warmed := map[string]Throughput{"Orders": warm.Orders, "Index": warm.Index}
-	for _, what := range slices.Sorted(maps.Keys(warmed)) {
+	for _, what := range sorted(warmed) {
 		w := warmed[what]
 		if w.Writes != 0 && w.Writes < leastWarmWrites || w.Reads != 0 && w.Reads < leastWarmReads {
 			c.wrong(
@@ -73,7 +72,7 @@ func (p Props) placed(scope constructs.Construct) error {
 	stack := awscdk.Stack_Of(scope)
 	unresolved := func(text *string) bool { return *awscdk.Token_IsUnresolved(text) }
 	given := p.Tables.given()
-	for _, what := range slices.Sorted(maps.Keys(given)) {
+	for _, what := range sorted(given) {
 		parts := tableARN.FindStringSubmatch(given[what])
 		if parts == nil {
 			continue
@@ -127,7 +126,7 @@ func (p Props) outsiders() (all []outsider) {
 	for _, arn := range p.Operators {
 		add("Operators", arn, operatorAccount)
 	}
-	for _, name := range slices.Sorted(maps.Keys(p.Agents)) {
+	for _, name := range sorted(p.Agents) {
 		a := p.Agents[name]
 		for _, arn := range a.SenderARNs {
 			if a.Account != "" { // the roles may belong to a different account

@@ -81,7 +81,7 @@ func (a *content) close() { _ = os.RemoveAll(a.Dir) }
 // folders. The error lists all problems in all files.
 func (a *content) load(workflows []string) error {
 	var errs []error
-	for _, name := range slices.Sorted(maps.Keys(a.props.Agents)) {
+	for _, name := range sorted(a.props.Agents) {
 		var err error
 		switch agent := a.props.Agents[name]; {
 		case agent.HTTP != "":
@@ -139,7 +139,7 @@ func (a *content) fill(folder, pkg string, files map[string][]byte) error {
 		os.Link(binary, filepath.Join(folder, "bootstrap"))); err != nil {
 		return err
 	}
-	for _, file := range slices.Sorted(maps.Keys(files)) {
+	for _, file := range sorted(files) {
 		path := filepath.Join(folder, file)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755),
 			os.WriteFile(path, files[file], 0o644)); err != nil {
@@ -151,7 +151,7 @@ func (a *content) fill(folder, pkg string, files map[string][]byte) error {
 
 func (a *content) compile(workflows []string) error {
 	options := source.Options{
-		KnownAgents: slices.Sorted(maps.Keys(a.props.Agents)),
+		KnownAgents: sorted(a.props.Agents),
 		MaxTimeout:  a.maxTimeout,
 		CannotKeep:  a.Checked.CannotKeep,
 	}
@@ -188,7 +188,7 @@ func (a *content) compile(workflows []string) error {
 				maxWorkflows))
 	}
 	deployed := slices.Collect(maps.Values(a.Hashes))
-	for _, child := range slices.Sorted(maps.Keys(a.Children)) {
+	for _, child := range sorted(a.Children) {
 		if !slices.Contains(deployed, child) {
 			failed = append(failed, errors.New(a.Children[child]+
 				", which is not among Workflows; add its file"))
@@ -326,7 +326,7 @@ func httpAgent(name string, a Agent) (compiled []byte, checked settings.Agent, e
 
 // reachable returns an error if an address is on this machine. A function on AWS cannot reach it.
 func reachable(file, name string, addresses map[string]string) error {
-	for _, field := range slices.Sorted(maps.Keys(addresses)) {
+	for _, field := range sorted(addresses) {
 		u, err := url.Parse(addresses[field])
 		if err == nil && loopback.Is(u.Hostname()) {
 			return fmt.Errorf("agents file %s, agent %q: its %s has the host %s, and a function on AWS "+

@@ -223,6 +223,30 @@ func (d deployPolicy) allows(t *testing.T, action, arn string, context map[strin
 	return false
 }
 
+// holds evaluates one condition. The negated operators hold for a key that is absent, the others do not.
+func holds(t *testing.T, operator string, keys map[string]string, key string, values []any) bool {
+	t.Helper()
+	is, there := keys[key]
+	any := slices.ContainsFunc(values, func(v any) bool {
+		text := target(v)
+		return text == is || strings.HasPrefix(operator, "Arn") && like(text, is)
+	})
+	switch operator {
+	case "StringEquals", "Bool", "ArnEquals", "ArnLike":
+		return there && any
+	case "BoolIfExists":
+		return !there || any
+	case "StringNotEquals", "ArnNotEquals", "ArnNotLike":
+		return !there || !any
+	case "StringEqualsIfExists":
+		return !there || any
+	case "Null":
+		return !there == (values[0] == "true")
+	}
+	t.Fatalf("this test does not know the operator %s", operator)
+	return false
+}
+
 // like matches as IAM does: a * stands for any text, slashes and colons too.
 func like(pattern, text string) bool {
 	first, rest, star := strings.Cut(pattern, "*")

@@ -7,7 +7,6 @@ import (
 	"go/parser"
 	"go/token"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -51,22 +50,18 @@ func firsts(pattern, text string) (found []string) {
 	return slices.Compact(found)
 }
 
-// What the pages name is there: outputs, targets of make, settings of the app. Links are followed by
-// TestLinks.
+// What the pages name is there: outputs, settings of the app. The tests of the command line check commands, and TestLinks
+// follows links.
 func TestDocs(t *testing.T) {
 	var golden tmpl
 	require.NoError(t, json.Unmarshal([]byte(file(t, "infra", "testdata", "shop.template.json")),
 		&golden))
 	settings := firsts(`(?m)^//\t([a-z0-9-]+)  `, file(t, "infra", "app", "main.go"))
-	makefile := file(t, "Makefile")
 	for _, name := range pages {
 		text := page(t, name)
 		for _, output := range firsts(`\b(Engine[A-Z][A-Za-z]*(?:Url|Table|Topic|Function|Policy))\b`, text) {
 			_, there := golden.Outputs[output]
 			require.True(t, there, "%s: there is no output %s", name, output)
-		}
-		for _, target := range firsts("(?:`|    )make ([a-z-]+)", text) {
-			require.True(t, regexp.MustCompile("(?m)^"+target+":").MatchString(makefile), name)
 		}
 		for _, setting := range firsts(`-c ([a-z0-9-]+)=`, text) {
 			if !slices.Contains(settings, setting) && setting != "stage" { // the app of stepkeeper init --aws
@@ -116,78 +111,6 @@ func TestFailOverComparesTheCopies(t *testing.T) {
 		require.Contains(t, text, want)
 	}
 	require.NotContains(t, text, "`ReplicationLatency` is zero")
-}
-
-// Every command of the pages can be typed: subcommands and flags of stepkeeper,
-// scripts, and the variables
-// that those scripts and make read.
-func TestCommandsInDocs(t *testing.T) {
-	program := filepath.Join(t.TempDir(), "stepkeeper")
-	_, err := exec.Command("go", "build", "-o", program,
-		"../cmd/stepkeeper").CombinedOutput()
-	require.NoError(t, err)
-	help := map[string]string{}
-	helpOf := func(words ...string) string {
-		key := strings.Join(words, " ")
-		if help[key] == "" {
-			out, _ := exec.Command(program, append(words, "--help")...).CombinedOutput()
-			help[key] = string(out)
-		}
-		return help[key]
-	}
-	scripts := file(t, "localstack", "start.sh") + file(t, "localstack", "integration.sh") +
-		file(t, "localstack", "process", "start.sh") +
-		file(t, "localstack", "ministack", "start.sh") + file(t, "localstack", "compose.yaml") +
-		file(t, "Makefile")
-	checked := 0
-	for _, name := range pages {
-		text := strings.ReplaceAll(page(t, name), "\\\n", " ")
-		for _, command := range firsts("(?:`|\\| |    )(?:bin/)?stepkeeper ([^`|#\n]*)", commandsOf(text)) {
-			words := strings.Fields(regexp.MustCompile(`--(stack|region|server)[ =]\S+|--stack$`).
-				ReplaceAllString(command, ""))
-			var sub []string
-			for _, w := range words {
-				if !regexp.MustCompile(`^[a-z]+(-[a-z]+)*$`).MatchString(w) || len(sub) == 2 ||
-					len(sub) == 1 && !regexp.MustCompile(`(?m)^  `+w+` `).MatchString(helpOf(sub...)) {
-					break
-				}
-				sub = append(sub, w)
-			}
-			if len(sub) > 0 && !regexp.MustCompile(`(?m)^  `+sub[0]+` `).MatchString(helpOf()) {
-				t.Errorf("%s: stepkeeper has no command %s", name, sub[0])
-				continue
-			}
-			for _, flag := range firsts(`(--[a-z-]+)`, command) {
-				checked++
-				require.Contains(t, helpOf(sub...), flag+" ", name)
-			}
-			checked++
-		}
-		for _, line := range firsts("(make smoke [^`\n]*--[^`\n]*)", text) {
-			for _, flag := range firsts(`(--[a-z-]+)`, line) {
-				checked++
-				require.Contains(t, helpOf("doctor"), flag+" ", name)
-			}
-		}
-		if name == "localstack.md" {
-			for _, variable := range firsts(
-				"\\b((?:LOCALSTACK|MINISTACK)_[A-Z]+|BACKEND|KEEP|STATE|PYTHON)\\b", text) {
-				checked++
-				require.Contains(t, scripts, variable, name)
-			}
-		}
-		for _, script := range firsts(`((?:localstack|infra|shared|internal)/[a-z/-]+\.sh)\b`, text) {
-			checked++
-			_, err := os.Stat(filepath.Join("..", script))
-			require.NoError(t, err, name)
-		}
-	}
-	require.GreaterOrEqual(t, checked, 30)
-}
-
-// commandsOf are the lines and the words of a page that are set as code.
-func commandsOf(text string) string {
-	return strings.Join(regexp.MustCompile("(?m)^    .*$|`[^`\n]+`").FindAllString(text, -1), "\n")
 }
 
 func between(t *testing.T, text, begin, end string) string {

@@ -3,8 +3,6 @@ package infra
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
@@ -30,7 +28,7 @@ const (
 // map are the IDs of functions. Each value is a function that returns the resolved environment.
 func environmentsFit(all map[string]func() any) error {
 	var errs []error
-	for _, id := range slices.Sorted(maps.Keys(all)) {
+	for _, id := range sorted(all) {
 		if n := size(all[id]()); n > environmentSize {
 			errs = append(errs, fmt.Errorf("function %s: its environment would have some %d bytes, and "+
 				"Lambda takes %d; give the stack, the agents or the reply-to queues shorter names, have "+

@@ -88,26 +88,3 @@ func TestAlarmsFireAtLowTraffic(t *testing.T) {
 		check("OrdersThrottlesAlarm", 3*time.Minute, 0)
 	}
 }
-
-// An alarm about a copy goes off if the copy is late. The table that every sweep writes to has data in each period, so
-// that no data is a copy that is not updated.
-func TestLagAlarms(t *testing.T) {
-	x := template(t, func(_ awscdk.Stack, p *infra.Props) {
-		p.Replicas = []infra.Replica{{Region: "eu-west-1"}}
-		p.SweepInterval = 2 * time.Minute
-	})
-	var sweeps []time.Duration
-	for at := 50 * time.Second; at < 48*time.Hour; at += 2 * time.Minute {
-		sweeps = append(sweeps, at)
-	}
-	for id, copies := range map[string][]time.Duration{
-		"OrdersEuWest1LagAlarm": sweeps, "DefinitionsEuWest1LagAlarm": occurrences(1, 0, 0),
-		"LedgerShippingEuWest1LagAlarm": occurrences(1, 0, 0),
-	} {
-		a := x.of("AWS::CloudWatch::Alarm")[id].Properties
-		same(t, id+": fires if copies are late", fires(t, a, 61_000, copies), true)
-		same(t, id+": fires if copies are in time", fires(t, a, 900, copies), false)
-	}
-	orders := x.of("AWS::CloudWatch::Alarm")["OrdersEuWest1LagAlarm"].Properties
-	same(t, "fires without copies", fires(t, orders, 900, sweeps[:100]), true)
-}

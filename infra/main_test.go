@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
@@ -27,9 +26,6 @@ import (
 func TestMain(m *testing.M) {
 	flag.Parse()
 	code := m.Run()
-	if testing.Verbose() {
-		fmt.Println("properties compared:", compared.Load())
-	}
 	jsii.Close()
 	os.Exit(code)
 }
@@ -227,12 +223,8 @@ func target(v any) string {
 	return fmt.Sprint(v)
 }
 
-// compared counts what same looked at.
-var compared atomic.Int64
-
 func same(t *testing.T, what string, got, want any) {
 	t.Helper()
-	compared.Add(1)
 	if g, w := shown(got), shown(want); g != w {
 		t.Errorf("%s is %s, want %s", what, g, w)
 	}

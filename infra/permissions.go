@@ -2,7 +2,6 @@ package infra
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -89,7 +88,7 @@ func (s *Stepkeeper) schedulerAccess() []awsiam.PolicyStatement {
 	}
 	// If a step can use one of several agents, the Scheduler compares the lengths of the agents' queues (P44,
 	// several agents can do one step).
-	if agents := slices.Sorted(maps.Keys(s.content.Choosable)); len(agents) > 0 {
+	if agents := sorted(s.content.Choosable); len(agents) > 0 {
 		var queues []*string
 		for _, agent := range agents {
 			queues = append(queues, s.requests(agent)...)
@@ -99,7 +98,7 @@ func (s *Stepkeeper) schedulerAccess() []awsiam.PolicyStatement {
 	statements = append(append(statements, s.alertKey()...), s.tokenKeysAccess()...)
 	if len(s.props.ReplyTo) > 0 {
 		var queues []*string
-		for _, name := range s.replyToNames() {
+		for _, name := range sorted(s.props.ReplyTo) {
 			queues = append(queues, s.props.ReplyTo[name].QueueArn())
 		}
 		statements = append(statements, allow("Status", send, queues...))

@@ -1,8 +1,6 @@
 package infra
 
 import (
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
@@ -146,7 +144,7 @@ func (s *Stepkeeper) removal() awscdk.RemovalPolicy {
 //   - The control queue accepts principals of the stack's account.
 //   - Each other queue accepts only the senders that its policy lists.
 func (s *Stepkeeper) nameSenders() {
-	for _, name := range slices.Sorted(maps.Keys(s.queues)) {
+	for _, name := range sorted(s.queues) {
 		q := s.queues[name].queue
 		if dead, made := s.queues[name].dead.(awssqs.Queue); made && s.props.DeadLetters[name] == nil {
 			refuse(dead, "OnlySQS", nil)

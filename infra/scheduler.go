@@ -2,8 +2,6 @@ package infra
 
 import (
 	"encoding/json"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
@@ -27,7 +25,7 @@ func (s *Stepkeeper) addScheduler() error {
 	if len(s.props.ReplyTo)+len(s.props.ReplyToBuses) > 0 {
 		environment[deployment.VarReplyTo] = s.replyToPlaces()
 	}
-	if agents := slices.Sorted(maps.Keys(s.content.Choosable)); len(agents) > 0 {
+	if agents := sorted(s.content.Choosable); len(agents) > 0 {
 		capacity := map[string]int{}
 		for _, name := range agents {
 			a := s.props.Agents[name]
@@ -164,7 +162,7 @@ const requestsID = "Requests"
 func (s *Stepkeeper) replyToPlaces() *string {
 	stack := awscdk.Stack_Of(s.Construct)
 	places := map[string]*string{}
-	for _, name := range s.replyToNames() {
+	for _, name := range sorted(s.props.ReplyTo) {
 		q := s.props.ReplyTo[name]
 		places[name] = q.QueueUrl()
 		if env := q.Env(); *env.Account == *stack.Account() && *env.Region == *stack.Region() {
@@ -176,5 +174,3 @@ func (s *Stepkeeper) replyToPlaces() *string {
 	}
 	return stack.ToJsonString(places, nil)
 }
-
-func (s *Stepkeeper) replyToNames() []string { return sorted(s.props.ReplyTo) }

@@ -28,6 +28,12 @@ import (
 
 const tableOf = "arn:aws:dynamodb:" + region + ":" + account + ":table/"
 
+// Two principals of other accounts.
+const (
+	webThere     = "arn:aws:iam::999999999999:role/web"
+	printerThere = "arn:aws:iam::888888888888:role/printer"
+)
+
 // variants lists the settings by their names.
 func variants(t *testing.T) map[string]variant {
 	t.Helper()
@@ -240,6 +246,14 @@ func variantsOfWorkflows(t *testing.T) map[string]variant {
 	}
 }
 
+// printerElsewhere makes shipping, which needs a ledger, an agent of another account.
+func printerElsewhere(_ awscdk.Stack, p *infra.Props) {
+	p.Agents["shipping"] = infra.Agent{
+		External: true, Account: "888888888888",
+		SenderARNs: []string{printerThere}, SenderIDs: []string{"AROAPRINTERPRINTER001"},
+	}
+}
+
 func newFunction(t *testing.T, stack awscdk.Stack, id string) awslambda.Function {
 	t.Helper()
 	return awslambda.NewFunction(stack, &id, &awslambda.FunctionProps{
@@ -392,6 +406,7 @@ func prioritised(_ awscdk.Stack, p *infra.Props) {
 	a.Batch = 7
 	p.Agents["payment"] = a
 	p.Priorities = map[string]int{"intake": 2, "payment": 4}
+	p.Submitters = []string{webThere}
 	p.Tuning.IntakeRetention = 36 * time.Hour
 }
 
@@ -432,6 +447,7 @@ func withState(stack awscdk.Stack, p *infra.Props) {
 	})
 	withTokens(stack, p)
 	prescribed(stack, p)
+	printerElsewhere(stack, p)
 	p.CustomerManagedKey = true
 	p.TaskTTL = time.Hour
 	p.Submitters = []string{webThere}

@@ -3,8 +3,6 @@ package infra
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
@@ -140,7 +138,7 @@ func (s *Stepkeeper) build() error {
 }
 
 // agentNames sorts the names, so that equal props always give the same template.
-func (s *Stepkeeper) agentNames() []string { return slices.Sorted(maps.Keys(s.props.Agents)) }
+func (s *Stepkeeper) agentNames() []string { return sorted(s.props.Agents) }
 
 // warn adds a warning about a setting that AWS accepts, although it causes problems after the deployment.
 // Synthesis prints warnings with the same ID and text only once.

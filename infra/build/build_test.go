@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -49,28 +48,5 @@ func copySources(t *testing.T, from, to string) {
 		require.NoError(t, os.MkdirAll(to, 0o755))
 		_, err := exec.Command("cp", "-r", filepath.Join(from, name), to).CombinedOutput()
 		require.NoError(t, err)
-	}
-}
-
-// What must not be in a function: it would only make it larger and slower to start.
-func TestFunctionsCarryNoBallast(t *testing.T) {
-	for _, function := range []string{"scheduler", "agent", "supervisor"} {
-		cmd := exec.Command("go", "list", "-deps", "../../functions/"+function+"/bootstrap")
-		cmd.Env = append(os.Environ(), "GOOS=linux", "GOARCH=arm64", "GOFLAGS=-tags=lambda.norpc")
-		out, err := cmd.Output()
-		require.NoError(t, err)
-		require.GreaterOrEqual(t, strings.Count(string(out), "\n"), 100, function)
-		for dep := range strings.Lines(string(out)) {
-			if function != "agent" && strings.Contains(dep, "jsonschema") {
-				continue // the value of an event is held to its schema where the task is decided
-			}
-			for _, ballast := range []string{
-				"goccy/go-yaml", "jsonschema", "opentelemetry", "aws-xray-sdk", "aws-sdk-go-v2/config",
-				"aws-sdk-go-v2/credentials",
-				"modernc.org", "huma", "spf13", "aws-cdk-go", "shared/workflow/source",
-			} {
-				require.NotContains(t, dep, ballast, function)
-			}
-		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"os/exec"
 	"strconv"
 	"strings"
@@ -120,17 +119,6 @@ func (f *Function) Asks() {
 	case <-time.After(patience):
 		f.t.Fatal("the function asks for no work")
 	}
-}
-
-// Memory returns the function's peak memory in bytes, or 0 if the system does not report the peak.
-func (f *Function) Memory() int64 {
-	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", f.cmd.Process.Pid))
-	_, rest, found := strings.Cut(string(status), "VmHWM:")
-	if !found {
-		return 0
-	}
-	kb, _ := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
-	return kb << 10
 }
 
 // Answer passes an event of any type to the function. It returns the function's response.

@@ -262,19 +262,6 @@ func TestProcess(t *testing.T) {
 	}
 }
 
-func TestQueueOf(t *testing.T) {
-	s, err := deployment.ReadScheduler(lookup(good()))
-	require.NoError(t, err)
-	name, err := deployment.QueueOf(s.Queues,
-		"arn:aws:sqs:eu-central-1:1:S-control")
-	require.Equal(t, port.Control, name)
-	require.NoError(t, err)
-	for _, arn := range []string{"arn:aws:sqs:eu-central-1:1:other", "", "arn:"} {
-		_, err := deployment.QueueOf(s.Queues, arn)
-		require.ErrorIs(t, err, port.ErrNotFound, arn)
-	}
-}
-
 // The settings that the construct writes for its agents are read correctly, whatever names CloudFormation
 // chooses.
 func TestPeers(t *testing.T) {
@@ -307,6 +294,10 @@ func TestPeers(t *testing.T) {
 		"arn:aws:sqs:eu-central-1:1:Cut-off-X")
 	require.Equal(t, port.Requests("mail"), name)
 	require.NoError(t, err)
+	for _, arn := range []string{"arn:aws:sqs:eu-central-1:1:other", "", "arn:"} {
+		_, err := deployment.QueueOf(s.Queues, arn)
+		require.ErrorIs(t, err, port.ErrNotFound, arn)
+	}
 	env[deployment.VarAgents] = deployment.Peers("S-Requests", []deployment.Peer{
 		{Name: "shipping", Queue: "~Ship-1", Senders: []string{"AROASHIP"}, High: "~ShipHigh-1"},
 		{Name: "mail", Queue: "~Mail-X", High: "Cut-off-High"},

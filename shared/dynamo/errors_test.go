@@ -97,6 +97,7 @@ func TestWhatAnswersMean(t *testing.T) {
 				check("lease", err, tt.write)
 				check("put definition", s.PutDefinition(t.Context(), core.DefinitionHash([]byte("{}")),
 					[]byte("{}")), tt.write)
+				check("move", s.Schedules().Move(t.Context(), port.LedgerEntry{Key: "k"}), tt.write)
 			}
 			_, errs := s.Load(t.Context(), []string{"a"})
 			check("load", errs[0], tt.read)
@@ -110,6 +111,8 @@ func TestWhatAnswersMean(t *testing.T) {
 			check("definition", err, tt.read)
 			_, err = s.List(t.Context(), port.Query{Limit: 10})
 			check("list", err, tt.read)
+			_, err = s.Schedules().Entry(t.Context(), "k")
+			check("entry", err, tt.read)
 		})
 	}
 }

@@ -1,18 +1,14 @@
 package dynamo_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net/http"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/dev/memory"
@@ -21,58 +17,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/dynamo/dynamotest"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
-
-// unreliable is a transport that does what AWS does now and then and emulators never do (rule 27): it loses an answer,
-// or a call arrives twice. With a nil dice, it loses the first answers.
-type unreliable struct {
-	next        http.RoundTripper
-	mu          sync.Mutex
-	dice        *rand.Rand
-	lost, twice int // how often
-	loses       int // how many answers are still to be lost
-}
-
-func (u *unreliable) RoundTrip(r *http.Request) (*http.Response, error) {
-	u.mu.Lock()
-	lost := u.loses > 0
-	twice := false
-	if u.dice != nil {
-		n := u.dice.IntN(10)
-		lost = n == 0
-		twice = n == 1
-	}
-	if lost {
-		u.lost++
-		u.loses--
-	}
-	if twice {
-		u.twice++
-	}
-	u.mu.Unlock()
-	response, err := u.next.RoundTrip(r)
-	if err != nil || !lost && !twice {
-		return response, err
-	}
-	_, _ = io.Copy(io.Discard, response.Body)
-	_ = response.Body.Close()
-	if lost {
-		return nil, io.ErrUnexpectedEOF
-	}
-	r.Body, err = r.GetBody()
-	if err != nil {
-		return nil, err
-	}
-	return u.next.RoundTrip(r)
-}
-
-// over returns a client of DynamoDB through the transport, and tables.
-func (u *unreliable) over(t *testing.T) (*dynamodb.Client, dynamotest.Names) {
-	t.Helper()
-	names := dynamotest.Tables(t, dynamo.NewClient(dynamotest.Config(t, awsclient.Options{})))
-	return dynamo.NewClient(dynamotest.Config(t, awsclient.Options{
-		Wrap: func(next http.RoundTripper) http.RoundTripper { u.next = next; return u },
-	})), names
-}
 
 var created = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 
@@ -84,43 +28,6 @@ func write(id string, version int64) port.Write {
 		Document: fmt.Appendf(nil, `{"version":%d}`, version),
 	}}
 	return w
-}
-
-// A ledger whose answer is lost must not forget that the call was started (P31).
-func TestLostAnswerOfALedger(t *testing.T) {
-	u := &unreliable{}
-	client, names := u.over(t)
-	ledger := dynamo.NewLedger(client, names.Ledger)
-	for version, state := range []string{"started", "done"} {
-		u.loses = 2
-		err := ledger.Move(context.Background(),
-			port.LedgerEntry{Key: "k", State: state, Version: int64(version)})
-		require.NoError(t, err, state)
-	}
-	require.ErrorIs(t, ledger.Move(context.Background(), port.LedgerEntry{Key: "k", State: "done", Version: 1}),
-		port.ErrConflict)
-}
-
-// Rule 23: with one answer in ten lost, and one call in ten sent twice, no write that has landed is
-// answered as refused, and none is made twice.
-func TestManyLostAnswers(t *testing.T) {
-	u := &unreliable{dice: rand.New(rand.NewPCG(4, 23))}
-	client, names := u.over(t)
-	s := dynamo.New(client, names.Tables, dynamo.Options{Shards: 4, Clock: memory.NewClock(now)})
-	const tasks, versions = 40, 10
-	for v := int64(1); v <= versions; v++ {
-		var writes []port.Write
-		for i := range tasks {
-			writes = append(writes, write(fmt.Sprint("task-", i), v))
-		}
-		for i, err := range s.Commit(context.Background(), writes) {
-			if errors.Is(err, port.ErrConflict) || errors.Is(err, port.ErrExists) {
-				t.Fatalf("%s, version %d: %v", writes[i].Record.ID, v, err)
-			}
-		}
-	}
-	require.GreaterOrEqual(t, u.lost, 20)
-	require.GreaterOrEqual(t, u.twice, 20)
 }
 
 // refusing refuses one of the calls that pass through it, by its number from 1; 0: none.
@@ -155,16 +62,14 @@ func (x *refusing) from(which int) (before int) {
 	return before
 }
 
-// Whichever of its calls DynamoDB refuses, an operation answers with the error, and never with a part of the
-// result.
+// Whichever of its several calls DynamoDB refuses, an operation answers with the error, and never with a part of
+// the result. TestWhatAnswersMean tells it of operations with one call.
 func TestNoRefusedCallIsPassedOver(t *testing.T) {
 	x := &refusing{}
 	client := dynamo.NewClient(dynamotest.Config(t,
 		awsclient.Options{Wrap: func(next http.RoundTripper) http.RoundTripper { x.next = next; return x }}))
-	names := dynamotest.Tables(t, client)
-	s := dynamo.New(client, names.Tables,
+	s := dynamo.New(client, dynamotest.Tables(t, client).Tables,
 		dynamo.Options{Shards: 1, FinishedIndex: true, Clock: memory.NewClock(now)})
-	ledger := dynamo.NewLedger(client, names.Ledger)
 	for i, bucket := range []port.Bucket{
 		port.DueBucket, port.AttentionBucket, port.NoBucket,
 		port.DueBucket,
@@ -179,8 +84,6 @@ func TestNoRefusedCallIsPassedOver(t *testing.T) {
 	due, err := s.Due(t.Context(), port.DueBucket, 0, now, nil, 10)
 	require.NoError(t, err)
 	require.Len(t, due, 2)
-	const hash = "44136fa355b3678a1146ad16f7e8649e" // of {}
-	require.NoError(t, s.PutDefinition(t.Context(), hash, []byte("{}")))
 	attempt := 0
 	for name, do := range map[string]func() error{
 		"commit": func() error {
@@ -191,17 +94,7 @@ func TestNoRefusedCallIsPassedOver(t *testing.T) {
 			w.Content = []byte("{}")
 			return s.Commit(t.Context(), []port.Write{w})[0]
 		},
-		"load": func() error {
-			_, errs := s.Load(t.Context(), []string{"task-0", "task-1"})
-			return errors.Join(errs...)
-		},
 		"content": func() error { _, err := s.Content(t.Context(), "task-0", "h"); return err },
-		"ended":   func() error { _, err := s.Ended(t.Context(), "task-0"); return err },
-		"due": func() error {
-			_, err := s.Due(t.Context(), port.DueBucket, 0, now, nil,
-				10)
-			return err
-		},
 		"due, a page on": func() error {
 			_, err := s.Due(t.Context(), port.DueBucket, 0, now, &due[0],
 				10)
@@ -211,19 +104,6 @@ func TestNoRefusedCallIsPassedOver(t *testing.T) {
 		"list of a state": func() error {
 			_, err := s.List(t.Context(), port.Query{Limit: 1, State: "Processing"})
 			return err
-		},
-		"definition": func() error { _, err := s.Definition(t.Context(), hash); return err },
-		"acquire": func() error {
-			_,
-				err := s.Acquire(t.Context(), "lease", "a", now, time.Minute)
-			return err
-		},
-		"lease": func() error { _, err := s.LeaseUntil(t.Context(), "lease"); return err },
-		"entry": func() error { _, err := ledger.Entry(t.Context(), "key"); return err },
-		"move": func() error {
-			attempt++
-			return ledger.Move(t.Context(),
-				port.LedgerEntry{Key: fmt.Sprint("key-", attempt), State: "Doing"})
 		},
 	} {
 		x.from(0)

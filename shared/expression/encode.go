@@ -3,8 +3,6 @@ package expression
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -44,8 +42,6 @@ func (b *limited) Write(part []byte) (int, error) {
 	*b = append(*b, part...)
 	return len(part), nil
 }
-
-func sortedKeys(object map[string]any) []string { return slices.Sorted(maps.Keys(object)) }
 
 // appendString appends a JSON string. It escapes only the characters that JSON requires.
 func appendString(b []byte, s string) []byte {

@@ -2,8 +2,10 @@ package expression
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"math/bits"
+	"slices"
 	"strings"
 
 	"github.com/cockroachdb/apd/v3"
@@ -219,7 +221,7 @@ func (e *evaluation) equal(a, b any) (bool, error) {
 			return false, err
 		}
 		// The keys are sorted, so that the charge does not depend on the order of the map.
-		for _, k := range sortedKeys(x) {
+		for _, k := range slices.Sorted(maps.Keys(x)) {
 			v, ok := y[k]
 			if !ok {
 				return false, nil

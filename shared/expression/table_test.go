@@ -147,4 +147,23 @@ func TestNothingToEvaluate(t *testing.T) {
 	met, err := x.When(0, core.Environment{})
 	require.NoError(t, err)
 	require.True(t, met)
+	refused, err := x.Refused(0, core.Environment{})
+	require.NoError(t, err)
+	require.False(t, refused)
+}
+
+// P35: an expression decides which value of an answer is a refusal. It reads the value, and everything that an input
+// may read.
+func TestRefusals(t *testing.T) {
+	for source, want := range map[string]string{
+		`value.amount > order.limit`: "true <nil>", `value.amount == order.limit`: "false <nil>",
+		`value`: `false expression "value": refuse needs true or false`,
+	} {
+		x, err := expression.Compile(&core.Definition{
+			Steps: []core.StepDefinition{{Name: "a", Answer: &core.Answer{Refuse: source}}},
+		})
+		require.NoError(t, err)
+		got, err := x.Refused(0, core.Environment{Order: []byte(`{"limit":5}`), Value: []byte(`{"amount":7}`)})
+		require.Contains(t, fmt.Sprint(got, " ", err), want)
+	}
 }

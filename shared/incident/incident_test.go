@@ -294,51 +294,6 @@ func TestManyUndone(t *testing.T) {
 	d.want("an order in Error", "first 1")
 }
 
-// An incident lasts at least as long as its window, so that an order that is fixed and stops again is
-// reported once.
-func TestWindow(t *testing.T) {
-	d := newDesk(t, nil)
-	d.stop("o-1", "order", "pay", "declined")
-	clear(d.inError)
-	d.sweepAfter(14 * time.Minute)
-	d.want("within the window", "first 1")
-	d.stop("o-1", "order", "pay", "declined")
-	d.sweepAfter(time.Minute)
-	d.want("it closes with an order in Error")
-	clear(d.inError)
-	d.sweepAfter(time.Minute)
-	d.want("it has closed", "over 0")
-}
-
-// A later sweep reports an alert that could not be published, and one whose process died before the
-// publication.
-func TestWhatWasNotTakenIsReportedAgain(t *testing.T) {
-	d := newDesk(t, nil)
-	d.broken = errors.New("no mail")
-	d.stop("o-1", "order", "pay", "declined")
-	d.broken = nil
-	d.sweepAfter(10 * time.Second)
-	d.want("the one that opened it may be reporting it")
-	d.broken = errors.New("no mail")
-	d.log.Reset()
-	d.sweepAfter(50 * time.Second)
-	text := d.log.String()
-	require.Contains(t, text, "no mail")
-	require.Contains(t, text, "step=pay")
-	require.Contains(t, text, "order=o-1")
-	d.broken = nil
-	d.sweepAfter(time.Minute)
-	d.want("then", "first 1")
-	clear(d.inError)
-	d.broken = errors.New("no mail")
-	d.sweepAfter(20 * time.Minute)
-	d.broken = nil
-	d.sweepAfter(time.Minute)
-	d.want("the end too", "over 0")
-	d.sweepAfter(time.Minute)
-	d.want("once")
-}
-
 // The order stops after the last listing of a sweep, that of orders with something in flight.
 func TestNoOrderIsLostAfterTheLastLook(t *testing.T) {
 	d := newDesk(t, nil)
@@ -355,33 +310,6 @@ func TestNoOrderIsLostAfterTheLastLook(t *testing.T) {
 	require.Nil(t, d.meanwhile)
 	d.want("it goes on")
 	require.Len(t, d.open(), 1)
-}
-
-// An order that stops while a sweep finds that none is in Error is not lost: the incident goes on, or it is a
-// new one.
-func TestNoOrderIsLostAtTheEnd(t *testing.T) {
-	d := newDesk(t, nil)
-	d.stop("o-1", "order", "pay", "declined")
-	d.want("first", "first 1")
-	clear(d.inError)
-	d.meanwhile = func() {
-		d.meanwhile = nil
-		d.stop("o-2", "order", "pay", "declined")
-	}
-	d.sweepAfter(20 * time.Minute)
-	d.want("it goes on")
-	d.sweepAfter(20 * time.Minute)
-	require.Len(t, d.open(), 1)
-
-	// The incident was over, and its end could not be reported.
-	clear(d.inError)
-	d.broken = errors.New("no mail")
-	d.sweepAfter(time.Minute)
-	d.broken = nil
-	d.stop("o-3", "order", "pay", "declined")
-	d.want("a new one", "first 1")
-	d.sweepAfter(time.Minute)
-	d.want("which is not over")
 }
 
 // crowd puts so many other orders before o-1 that a sweep does not reach it.
@@ -406,17 +334,6 @@ func TestMoreThanASweepReads(t *testing.T) {
 	clear(d.inError)
 	d.sweepAfter(time.Minute)
 	d.want("all was read", "over 0")
-}
-
-// An alert that was never published is reported, even if a sweep does not reach its orders.
-func TestFirstIsReportedAlthoughItWasNotRead(t *testing.T) {
-	d := newDesk(t, nil)
-	d.broken = errors.New("no mail")
-	d.stop("o-1", "order", "pay", "declined")
-	d.crowd()
-	d.broken = nil
-	d.sweepAfter(time.Minute)
-	d.want("later", "first 0")
 }
 
 // If the orders in Error cannot be counted, a sweep returns an error instead of a count of none. First alerts
@@ -584,7 +501,8 @@ func (d *desk) open() []incident.Incident {
 	return stored.Open
 }
 
-// Settings: a window and a reminder of one's own, or no reminder.
+// Settings: a window and a reminder of one's own, or no reminder. An incident lasts at least as long as its window, so
+// that an order that is fixed and stops again is reported once.
 func TestSettings(t *testing.T) {
 	d := newDesk(t, func(c *incident.Config) {
 		c.Window = time.Hour

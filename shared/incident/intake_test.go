@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/stepkeeper/stepkeeper/shared/incident"
 )
 
 // refuse repeats that new orders are refused.
@@ -53,27 +51,4 @@ func TestRefusedOrdersBesideOrdersInError(t *testing.T) {
 	d.sweepAfter(2 * time.Minute)
 	d.want("the intake's is over", "over 0")
 	require.Zero(t, d.whole)
-}
-
-// This incident has its own alert even if the limit of separate incidents of orders is reached.
-func TestRefusedOrdersBesideTheMostIncidents(t *testing.T) {
-	d := newDesk(t, nil)
-	for i := range incident.MostOpen {
-		d.stop(fmt.Sprint("o-", i), "order", "pay", fmt.Sprint("code-", i))
-	}
-	d.published = nil
-	d.refuse(3)
-	d.want("of the intake", "first 0")
-}
-
-// An alert that could not be published is published by a sweep, before the one that it is over.
-func TestRefusedOrdersWhileAlertsFail(t *testing.T) {
-	d := newDesk(t, nil)
-	d.broken = fmt.Errorf("no route")
-	d.refuse(3)
-	d.broken = nil
-	d.sweepAfter(2 * time.Minute)
-	d.want("the sweep after", "first 0")
-	d.sweepAfter(time.Second)
-	d.want("the next one", "over 0")
 }

@@ -1,7 +1,7 @@
 package message_test
 
 import (
-	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -10,6 +10,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
 // Each alert says what happened, what is known of it, and the commands that its orders accept, ready to be run, and no
@@ -92,17 +93,20 @@ func TestAlerts(t *testing.T) {
 
 // The JSON of an alert carries a line and a text for people beside the members for programs.
 func TestAlertsForPeopleAndPrograms(t *testing.T) {
-	a := message.Alert{Kind: message.AlertFirst, Orders: 1, RaiseAlert: core.RaiseAlert{
-		OrderID:  "o-1",
-		Workflow: "trip", Step: "book", Code: "failed", Message: "no seat",
-	}}.For("Shop", "--stack Shop")
+	a := message.Alert{Kind: message.AlertFirst, Orders: 1, Since: 4, RaiseAlert: core.RaiseAlert{
+		OrderID: "o-1", Workflow: "trip", Run: 1, Command: 3, Phase: core.Forward, Step: "book", Attempts: 2, FirstTry: 1,
+		LastTry: 2, Key: "o-1/1/book", Code: "failed", Message: "no seat", At: 3, Accepts: core.Accepted{Undo: true},
+	}}.For("", "")
 	body, err := a.Encode()
 	require.NoError(t, err)
-	var got map[string]any
-	require.NoError(t, json.Unmarshal(body, &got))
-	require.Equal(t, a.Subject(), got["subject"])
-	require.Equal(t, a.Text(), got["text"])
-	require.Equal(t, "o-1", got["orderId"])
-	require.Equal(t, "Shop", got["deployment"])
-	require.Contains(t, got["subject"], "Stepkeeper Shop: ")
+	const members = `{"kind":"first","deployment":"","orderId":"o-1","workflow":"trip","run":1,"command":3,"phase":"forward",` +
+		`"step":"book","attempts":2,"firstTry":"1970-01-01T00:00:00.001Z","lastTry":"1970-01-01T00:00:00.002Z",` +
+		`"key":"o-1/1/book","code":"failed","message":"no seat","at":"1970-01-01T00:00:00.003Z",` +
+		`"accepts":{"resubmit":false,"undo":true,"resolve":false},"orders":1,"since":"1970-01-01T00:00:00.004Z",` +
+		`"commands":["stepkeeper show o-1","stepkeeper undo o-1"],"subject":%q,"text":%s}`
+	text, err := rawjson.Marshal(a.Text())
+	require.NoError(t, err)
+	require.Equal(t, fmt.Sprintf(members, a.Subject(), text), string(body))
+	require.Equal(t, "Stepkeeper: trip, step book: order o-1 in Error since 1970-01-01 00:00 UTC", a.Subject(),
+		"a process that belongs to no deployment names none")
 }

@@ -740,15 +740,6 @@ func longestAnswers(value json.RawMessage, votes int) *protocol.Answers {
 	}
 }
 
-// P28: a workflow of 300 steps fits.
-func TestThreeHundredStepsFit(t *testing.T) {
-	def := &core.Definition{Notify: []core.StatusKind{core.StatusStepFinished}}
-	for i := range 300 {
-		def.Steps = append(def.Steps, core.StepDefinition{Name: fmt.Sprintf("%032d", i)})
-	}
-	require.LessOrEqual(t, protocol.Reserve(def), port.MaxDocument)
-}
-
 // A document with no room to spare: the workflow's output is dropped, a verdict says no reason, and
 // says the same when it is asked for again.
 func TestNoRoomToSpare(t *testing.T) {
@@ -792,6 +783,29 @@ func TestNoRoomToSpare(t *testing.T) {
 	}
 }
 
+// tooLarge decides a done, whose output does not fit, of the last step of task.
+func tooLarge(
+	t *testing.T, task *protocol.Task, attempt int, steps ...core.StepDefinition,
+) (protocol.Decision, *protocol.Step) {
+	t.Helper()
+	def := &core.Definition{
+		Schema: 1, Name: "full", Agents: map[string]core.AgentDefinition{"a": {}}, HopBudget: 10, Steps: steps,
+	}
+	def.Link()
+	task.OrderID = "o-1"
+	task.Version = 4
+	task.Workflow = "full"
+	task.Created = now - 100_000
+	last := task.Steps[len(task.Steps)-1].Name
+	d, err := protocol.Decide(def, []byte(`{}`), task, core.Reply{
+		Step: last, Attempt: attempt, Operation: core.Do, Outcome: core.OutcomeDone, Output: text(port.MaxDocument),
+	}, protocol.At{Now: now, SizeLimit: port.MaxDocument})
+	require.NoError(t, err)
+	return d, d.Task.Step(last)
+}
+
+const now = 1_800_000_000_000
+
 // P24, P28: a done whose output does not fit fails its step while the order goes forward, and is a
 // fact without its output in any other. That of an earlier attempt changes nothing.
 func TestDoneThatDoesNotFit(t *testing.T) {
@@ -810,37 +824,24 @@ func TestDoneThatDoesNotFit(t *testing.T) {
 		{"stopped in its undo", core.Error, core.Undoing, 1, core.Processed, core.Error},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			def := &core.Definition{
-				Schema: 1, Name: "full", Agents: map[string]core.AgentDefinition{"a": {}},
-				HopBudget: 10,
+			one := core.StepDefinition{
+				Name: "one", Agent: "a", Timeout: core.Second, Grade: core.Idempotent,
+				Retry: core.Retry{MaxFailures: 1}, OnFailure: core.OnFailureUndo,
+				Undo: &core.Undo{Operation: "u", Retry: core.Retry{MaxFailures: 1}},
 			}
-			for _, name := range []string{"one", "two"} {
-				def.Steps = append(def.Steps, core.StepDefinition{
-					Name: name, Agent: "a",
-					Timeout: core.Second, Grade: core.Idempotent, Retry: core.Retry{MaxFailures: 1},
-					OnFailure: core.OnFailureUndo,
-					Undo:      &core.Undo{Operation: "u", Retry: core.Retry{MaxFailures: 1}},
-				})
-			}
-			def.Link()
-			const now = 1_800_000_000_000
-			task := &protocol.Task{
-				OrderID: "o-1", Version: 4, Workflow: "full", ProcessState: c.task,
-				Phase: c.phase, Created: now - 100_000,
-				Steps: []protocol.Step{
-					{
-						Name: "one", State: core.Processed, Attempt: 1, First: protocol.First{Nth: 1},
-						Output: text(100),
-						Finish: protocol.Finish{At: now - 1000},
-					},
-					{
-						Name: "two", State: core.Processing, Attempt: 2,
-						First: protocol.First{Nth: 2, At: now - 9000},
-						Claim: protocol.Claim{At: now - 9000, StopBy: now - 500}, CompleteBy: now + 9000,
-						Stops: protocol.Stops{Do: now - 500},
-					},
+			second := one
+			second.Name = "two"
+			task := &protocol.Task{ProcessState: c.task, Phase: c.phase, Steps: []protocol.Step{
+				{
+					Name: "one", State: core.Processed, Attempt: 1, First: protocol.First{Nth: 1},
+					Output: text(100), Finish: protocol.Finish{At: now - 1000},
 				},
-			}
+				{
+					Name: "two", State: core.Processing, Attempt: 2, First: protocol.First{Nth: 2, At: now - 9000},
+					Claim: protocol.Claim{At: now - 9000, StopBy: now - 500}, CompleteBy: now + 9000,
+					Stops: protocol.Stops{Do: now - 500},
+				},
+			}}
 			failures := 1
 			if s := &task.Steps[1]; c.name == "going, handed back" { // its attempt was counted then
 				s.State = core.Pending
@@ -849,13 +850,7 @@ func TestDoneThatDoesNotFit(t *testing.T) {
 			} else if c.name != "going" {
 				failures = 0
 			}
-			d, err := protocol.Decide(def, []byte(`{}`), task, core.Reply{
-				Step: "two", Attempt: c.attempt,
-				Operation: core.Do, Outcome: core.OutcomeDone, Output: text(port.MaxDocument),
-			},
-				protocol.At{Now: now, SizeLimit: port.MaxDocument})
-			require.NoError(t, err)
-			two := d.Task.Step("two")
+			d, two := tooLarge(t, task, c.attempt, one, second)
 			if failures == 1 && two.State == core.Compensating {
 				two.State = core.Failed // its undo was claimed at once
 			}
@@ -876,43 +871,21 @@ func TestDoneThatDoesNotFit(t *testing.T) {
 // P22a, P28: an effect whose output does not fit takes back the proof that there was none, whichever
 // attempt it is of.
 func TestEffectThatDoesNotFitTakesTheProof(t *testing.T) {
-	for attempt := 1; attempt <= 2; attempt++ {
-		def := &core.Definition{
-			Schema: 1, Name: "full", Agents: map[string]core.AgentDefinition{"a": {}},
-			HopBudget: 10, Steps: []core.StepDefinition{
-				{
-					Name: "pay", Agent: "a", Timeout: core.Second, Grade: core.Idempotent,
-					Retry: core.Retry{MaxFailures: 3}, OnFailure: core.OnFailureUndo, PointOfNoReturn: true,
-				},
-			},
-		}
-		def.Link()
-		const now = 1_800_000_000_000
-		task := &protocol.Task{
-			OrderID: "o-1", Version: 4, Workflow: "full", ProcessState: core.Processing,
-			Created: now - 100_000, Steps: []protocol.Step{
-				{
-					Name: "pay", State: core.Pending, Attempt: 2, First: protocol.First{Nth: 1, At: now - 9000},
-					Failures: protocol.Failures{Do: 2},
-					Claim:    protocol.Claim{At: now - 9000}, Wait: protocol.StepWait{At: now + 1000},
-					CompleteBy: now + 9000, Stops: protocol.Stops{Do: now - 500},
-					NoEffect: now - 700,
-				},
-			},
-		}
-		d, err := protocol.Decide(def, []byte(`{}`), task, core.Reply{
-			Step: "pay", Attempt: attempt,
-			Operation: core.Do, Outcome: core.OutcomeDone, Output: text(port.MaxDocument),
-		},
-			protocol.At{Now: now, SizeLimit: port.MaxDocument})
-		require.NoError(t, err)
-		want := core.Processing // the later attempt, which was refused, waits to be asked for again
-		if attempt == 2 {
-			want = core.Error // past its point of no return
-		}
-		pay := d.Task.Step("pay")
-		require.True(t, d.Changed, "%+v", attempt)
-		require.Zero(t, pay.NoEffect, "%+v", attempt)
-		require.Equal(t, want, d.Task.ProcessState, "%+v", attempt)
+	for attempt, want := range map[int]core.State{
+		1: core.Processing, // the later attempt, which was refused, waits to be asked for again
+		2: core.Error,      // past its point of no return
+	} {
+		d, pay := tooLarge(t, &protocol.Task{ProcessState: core.Processing, Steps: []protocol.Step{{
+			Name: "pay", State: core.Pending, Attempt: 2, First: protocol.First{Nth: 1, At: now - 9000},
+			Failures: protocol.Failures{Do: 2}, Claim: protocol.Claim{At: now - 9000},
+			Wait: protocol.StepWait{At: now + 1000}, CompleteBy: now + 9000, Stops: protocol.Stops{Do: now - 500},
+			NoEffect: now - 700,
+		}}}, attempt, core.StepDefinition{
+			Name: "pay", Agent: "a", Timeout: core.Second, Grade: core.Idempotent,
+			Retry: core.Retry{MaxFailures: 3}, OnFailure: core.OnFailureUndo, PointOfNoReturn: true,
+		})
+		require.True(t, d.Changed, attempt)
+		require.Zero(t, pay.NoEffect, attempt)
+		require.Equal(t, want, d.Task.ProcessState, attempt)
 	}
 }

@@ -3,7 +3,6 @@ package workflow_test
 import (
 	"encoding/json"
 	"errors"
-	"os/exec"
 	"strings"
 	"testing"
 
@@ -79,15 +78,6 @@ func TestSeal(t *testing.T) {
 	d = &core.Definition{Name: "test", Output: json.RawMessage(`"${ order. }"`)}
 	require.Error(t, workflow.Seal(d))
 	require.Empty(t, d.Hash)
-}
-
-// The functions in the cloud contain neither the YAML library nor the checks of workflow files.
-func TestImports(t *testing.T) {
-	out, err := exec.Command("go", "list", "-deps", ".").Output()
-	require.NoError(t, err)
-	for _, heavy := range []string{"yaml", "shared/workflow/source", "aws"} {
-		require.NotContains(t, string(out), heavy)
-	}
 }
 
 // The graph shows every condition unchanged.

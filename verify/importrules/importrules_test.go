@@ -147,7 +147,8 @@ var ballast = []string{
 	Module + "/functions/agent/agentsfile",
 	"github.com/goccy/go-yaml", "gopkg.in/yaml.v2", "gopkg.in/yaml.v3", "go.yaml.in/yaml", "sigs.k8s.io/yaml",
 	callsAWS, jsonSchema, "go.opentelemetry.io", "github.com/aws/aws-xray-sdk-go", "github.com/prometheus",
-	"modernc.org", "database/sql", "github.com/aws/aws-sdk-go-v2/config",
+	"modernc.org", "database/sql", "github.com/aws/aws-sdk-go-v2/config", "github.com/aws/aws-sdk-go-v2/credentials",
+	"github.com/aws/aws-cdk-go", "github.com/danielgtaylor/huma", "github.com/spf13",
 }
 
 // numberInterfaces holds only the interfaces that number types implement, and no SQL.

@@ -37,16 +37,6 @@ var visibilityCases = []testCase{
 		s.pass(s.unit)
 		s.one(q, long)
 	}},
-	{name: "extended again and again", run: func(s *suite, q port.Queue) {
-		s.send(q, "a")
-		d := s.one(q, 2*s.unit)
-		for range 4 {
-			s.pass(s.unit)
-			s.is("extend", s.extend(q, d.Receipt, 2*s.unit), nil)
-			s.none(q)
-		}
-		s.is("delete", s.remove(q, d.Receipt), nil)
-	}},
 	{name: "shortened", run: func(s *suite, q port.Queue) {
 		s.send(q, "a")
 		d := s.one(q, long)

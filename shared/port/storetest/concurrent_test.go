@@ -35,7 +35,7 @@ func together(n int, run func(i int)) {
 func (s *suite) together(do func(i int) operation) map[string]int {
 	var mu sync.Mutex
 	answers := map[string]int{}
-	together(s.options.Races, func(i int) {
+	together(races, func(i int) {
 		answer := do(i)(s.ctx, s.Backends)
 		mu.Lock()
 		defer mu.Unlock()
@@ -72,18 +72,6 @@ var raceCases = []testCase{
 				[]port.Write{write("a", 0), write("a", v, in(port.DueBucket, at(100+won)))})
 			s.soon(readsDue(port.DueBucket, far, 100))
 		}
-	}},
-	{name: "read, decide, commit, again: no update is lost", run: func(s *suite) {
-		s.answers(commits(write("a", 0, holding([]byte("0")))), "success")
-		const each = 10
-		together(s.options.Races, func(int) {
-			for range each {
-				s.increment("a")
-			}
-		})
-		records, _ := s.Store.Load(s.ctx, []string{"a"})
-		got, want := string(records[0].Document), fmt.Sprint(s.options.Races*each)
-		require.Equal(s, want, got)
 	}},
 	{
 		name: "batches that overlap: one winner a task, and who sees it sees its content (invariant 2)",
@@ -225,7 +213,7 @@ func (s *suite) committed(writes ...port.Write) []error {
 // race commits one write of each writer at once and returns the winner. The others must get the error loses.
 func (s *suite) race(write func(i int) port.Write, loses error) int {
 	s.Helper()
-	errs := make([]error, s.options.Races)
+	errs := make([]error, races)
 	together(len(errs), func(i int) { errs[i] = s.committed(write(i))[0] })
 	won := slices.Index(errs, nil)
 	for i, err := range errs {
@@ -236,32 +224,6 @@ func (s *suite) race(write func(i int) port.Write, loses error) int {
 	require.GreaterOrEqual(s, won, 0, "no writer won")
 	s.holds(write(won).Record)
 	return won
-}
-
-// increment adds one to a number in a document, as every actor changes a task.
-func (s *suite) increment(id string) {
-	for {
-		records, errs := s.Store.Load(s.ctx, []string{id})
-		var n int
-		if errs[0] == nil {
-			_, errs[0] = fmt.Sscan(string(records[0].Document), &n)
-		}
-		if errs[0] != nil {
-			s.Errorf("Load: %v", errs[0])
-			return
-		}
-		next := *records[0]
-		next.Version++
-		next.Document = fmt.Append(nil, n+1)
-		err := s.committed(port.Write{Record: next, Expected: next.Version - 1})[0]
-		if err == nil {
-			return
-		}
-		if !errors.Is(err, port.ErrConflict) {
-			s.Errorf("Commit: %v, want success or %v", err, port.ErrConflict)
-			return
-		}
-	}
 }
 
 // settleLost commits under a context that may end, and again while the answer is unknown. The

@@ -1,10 +1,7 @@
 package storetest_test
 
 import (
-	"slices"
 	"time"
-
-	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -28,9 +25,6 @@ func (f Fault) String() string {
 
 var allFaults = []Fault{LostAnswer, LostRequest, Throttle, Repeat, Contention}
 
-// lasting returns so many faults that no adapter retries longer.
-func lasting(f Fault) []Fault { return slices.Repeat([]Fault{f}, 100) }
-
 // operationUnderFaults is an operation that meets each fault.
 type operationUnderFaults struct {
 	name   string
@@ -41,7 +35,7 @@ type operationUnderFaults struct {
 }
 
 // faultCases checks that the adapter hides a single fault of the backend from the caller (rules 8, 9, 10 and
-// 23 of docs/reference/aws-rules.md), and returns the right error for lasting faults.
+// 23 of docs/reference/aws-rules.md). Package dynamo tests the errors for lasting faults.
 func faultCases() []testCase {
 	empty := core.DefinitionHash([]byte("{}"))
 	started := port.LedgerEntry{Key: "k", State: "started"}
@@ -58,7 +52,7 @@ func faultCases() []testCase {
 		{name: "load of the content", do: loadsContent("a", usual("a"))},
 		{name: "load of a content that is not there", do: loadsContent("b", usual("b"))},
 		{name: "due", do: readsDue(port.DueBucket, far, 10)},
-		{name: "list", needs: hasList, do: lists(port.Query{}, 10, false)},
+		{name: "list", do: lists(port.Query{}, 10, false)},
 		{
 			name: "put of a definition", needs: hasDefinitions, do: puts(empty, []byte("{}")),
 			after: defines(empty),
@@ -81,7 +75,7 @@ func faultCases() []testCase {
 	} {
 		cases = append(cases, c.cases()...)
 	}
-	return append(cases, need(hasInject, lastingCases())...)
+	return cases
 }
 
 func (c operationUnderFaults) cases() []testCase {
@@ -96,9 +90,7 @@ func (c operationUnderFaults) cases() []testCase {
 			run: func(s *suite) {
 				s.same(c.before)
 				s.soon(readsDue(port.DueBucket, far, 10)) // a stale index is allowed, so wait for it
-				if hasList(s) {
-					s.soon(lists(port.Query{}, 10, false))
-				}
+				s.soon(lists(port.Query{}, 10, false))
 				s.Inject(f)
 				s.same(c.do)
 				s.Inject()
@@ -109,62 +101,5 @@ func (c operationUnderFaults) cases() []testCase {
 			},
 		})
 	}
-	cases = append(cases, testCase{
-		name: c.name + " is throttled for long", needs: needs,
-		run: func(s *suite) {
-			s.same(c.before)
-			s.Inject(lasting(Throttle)...)
-			got := c.do(s.ctx, s.Backends)
-			s.Inject()
-			require.Contains(s, got, port.ErrUnavailable.Error())
-			require.NotContains(s, got, "success")
-		},
-	})
 	return cases
-}
-
-// lastingCases checks the result of a write while the backend stays unavailable.
-func lastingCases() []testCase {
-	var cases []testCase
-	for _, c := range []struct {
-		name   string
-		faults []Fault
-		want   string
-		stored bool
-	}{
-		{"all answers lost: in doubt, and stored", lasting(LostAnswer), class(errDoubt), true},
-		{"no request gets through: in doubt, and not stored", lasting(LostRequest), class(errDoubt), false},
-		{
-			"an answer lost, then throttled for long: in doubt, for it is stored",
-			append([]Fault{LostAnswer}, lasting(Throttle)...), class(errDoubt), true,
-		},
-		{
-			"throttled for long: unavailable, and not stored", lasting(Throttle), class(port.ErrUnavailable),
-			false,
-		},
-		{
-			"another transaction for long: unavailable, and not stored", lasting(Contention),
-			class(port.ErrUnavailable), false,
-		},
-	} {
-		cases = append(cases, testCase{name: c.name, run: func(s *suite) {
-			s.commit(write("a", 0))
-			for _, w := range []port.Write{write("b", 0, inline), write("a", 1)} {
-				s.Inject(c.faults...)
-				s.answers(commits(w), c.want)
-				s.Inject()
-				if c.stored {
-					s.model.Store.Commit(s.ctx, []port.Write{w})
-				}
-				s.settled("a", "b")
-			}
-			s.commit(write("b", 0), write("a", 1))
-		}})
-	}
-	return append(cases, testCase{name: "a refused write affects no other", run: func(s *suite) {
-		s.commit(write("a", 0), write("b", 0))
-		s.Inject(LostAnswer, Throttle, Contention)
-		s.commit(write("a", 1), write("b", 7), write("c", 0))
-		s.Inject()
-	}})
 }

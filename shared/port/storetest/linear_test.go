@@ -18,6 +18,7 @@ import (
 	"github.com/anishathalye/porcupine"
 	"github.com/stretchr/testify/require"
 
+	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
@@ -304,4 +305,23 @@ func (r *recorder) put(ctx context.Context, client int, q question) (a answer, v
 		Output: a, Return: int64(end),
 	})
 	return a, version
+}
+
+// forgetful says of one batch in four that it is stored, and forgets it.
+type forgetful struct{ *memory.Store }
+
+func (s forgetful) Commit(ctx context.Context, writes []port.Write) []error {
+	if rand.IntN(4) == 0 {
+		return make([]error, len(writes))
+	}
+	return s.Store.Commit(ctx, writes)
+}
+
+// The checker finds a store that is broken.
+func TestTheCheckerCanFail(t *testing.T) {
+	found := ""
+	for seed := uint64(0); seed < 20 && found == ""; seed++ {
+		found = judge(recordHistory(t.Context(), Backends{Store: forgetful{memory.NewStore(1)}}, seed))
+	}
+	require.Contains(t, found, "no order of these calls gives these answers")
 }

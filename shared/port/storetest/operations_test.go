@@ -331,7 +331,7 @@ func (s *suite) soon(operations ...operation) {
 	s.Helper()
 	for _, read := range operations {
 		want := read(s.ctx, s.model)
-		for deadline := time.Now().Add(s.options.Settle); s.options.StaleIndex &&
+		for deadline := time.Now().Add(settle); s.options.StaleIndex &&
 			time.Now().Before(deadline) && read(s.ctx, s.Backends) != want; {
 			time.Sleep(50 * time.Millisecond)
 		}
