@@ -152,7 +152,7 @@ const almostNothing = 4096
 func (t *injector) fullDisk(ctx context.Context, p *process.Process, d time.Duration,
 	felt func(context.Context) error,
 ) error {
-	if err := limitFiles(p.Pid(), almostNothing); err != nil {
+	if err := limitFiles(p, almostNothing); err != nil {
 		return fmt.Errorf(
 			"NO FULL DISK CAN BE MADE HERE, and a soak without one proves less than it says: %w", err)
 	}
@@ -163,7 +163,7 @@ func (t *injector) fullDisk(ctx context.Context, p *process.Process, d time.Dura
 	if err == nil {
 		err = port.Sleep(ctx, d)
 	}
-	return errors.Join(err, limitFiles(p.Pid(), noLimit))
+	return errors.Join(err, limitFiles(p, noLimit))
 }
 
 // probePrefix is the prefix of the IDs of orders that detect a full disk.
