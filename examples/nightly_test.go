@@ -60,9 +60,11 @@ func TestFiveThousandCustomers(t *testing.T) {
 
 // A region with more than five failures stops for the operator; the run waits for it, and names it.
 func TestARegionThatFails(t *testing.T) {
-	w, _ := nightlyBank(t, 2, "r1-c1", "r1-c2", "r1-c3", "r1-c4", "r1-c5", "r1-c6")
+	w, _ := nightlyBank(t, 2, "r0-c1", "r0-c2", "r0-c3", "r0-c4", "r0-c5",
+		"r1-c1", "r1-c2", "r1-c3", "r1-c4", "r1-c5", "r1-c6")
 	run := w.Submit(map[string]any{})
 	w.Advance(time.Hour)
+	run.Child("regions", 0).ExpectProcessed()
 	run.Child("regions", 1).ExpectError("customers")
 	require.Equal(t, []string{"order-1~regions~1"}, run.Step("regions").Children.Stopped)
 }
