@@ -12,6 +12,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 const (
@@ -166,8 +168,11 @@ func (s *server) copy(delay time.Duration, operation, key string, input []byte) 
 	s.busy.Add(1)
 	s.copies.Go(func() {
 		defer s.busy.Add(-1)
-		s.pause(s.ctx, delay)
-		_, _ = s.effect(operation, key, input)
+		_ = port.Guard(nil, "a copy of a call", func() error {
+			s.pause(s.ctx, delay)
+			_, err := s.effect(operation, key, input)
+			return err
+		})
 	})
 }
 
