@@ -36,8 +36,8 @@ func TestTheWebhookMayComeFirst(t *testing.T) {
 	opened(t, run, 71)
 }
 
-// Without a result the order stops for the operator. A result of another shape is none, and the right one that comes
-// then lets Resubmit go on.
+// Without a result the order stops for the operator, who resubmits it. It refuses a result of another shape, and goes
+// on with the right one.
 func TestTheWebhookMayComeLater(t *testing.T) {
 	w, run := kycSubmitted(t)
 	run.UntilStep("checked", workflowtest.Failed, 15*24*time.Hour)

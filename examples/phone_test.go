@@ -9,7 +9,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/workflowtest"
 )
 
-// typed returns an order for which these codes were typed, a second after one another.
+// typed returns an order to which the customer typed these codes, one a second.
 func typed(t *testing.T, codes ...int) (*workflowtest.Workflow, *workflowtest.Run) {
 	t.Helper()
 	w := workflowtest.New(t, "phone/phone.yaml").AllowUnscripted()

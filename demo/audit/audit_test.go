@@ -127,7 +127,7 @@ func TestCleanSetHolds(t *testing.T) {
 func TestPlanted(t *testing.T) {
 	cases := []struct {
 		name, rows string
-		order      audit.Order // an order without ID is none
+		order      audit.Order // not audited if it has no ID
 		want       []string    // the line of each violation
 	}{
 		{

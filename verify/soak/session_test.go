@@ -19,32 +19,25 @@ import (
 // errFailed means that the run completed and a check failed. The report states which.
 var errFailed = errors.New("the soak failed")
 
-// Options configures a soak. Binary and Self must be set.
+// Options configures a soak.
 type Options struct {
 	Seed   uint64
 	Length time.Duration // length of the run; with faults, use at least a minute
-	Rate   int           // orders per second; 0 means 10
-	Binary string        // path of the stepkeeper executable
-	Self   string        // path of a program that calls serveAgent if isAgent returns true
+	Rate   int           // orders per second
 	Dir    string        // folder of the run; "" means a temporary one, removed if the run succeeds
 	Report string        // path of the JSON report; "" means no report
 	Out    io.Writer
-	// longest time from the last fault to the end of the last order; 0 means 2 minutes
-	Settle time.Duration
 	// Quiet leaves out the faults of processes and clocks.
 	Quiet bool
 	// Lie is the share of the payment's calls that report success without an effect. The audit must notice them.
 	Lie float64
 }
 
+// settleLimit is the longest time from the last fault to the end of the last order.
+const settleLimit = 2 * time.Minute
+
 // Run runs a soak.
 func Run(ctx context.Context, o Options) (report Report, err error) {
-	if o.Rate <= 0 {
-		o.Rate = 10
-	}
-	if o.Settle <= 0 {
-		o.Settle = 2 * time.Minute
-	}
 	dir, remove, err := stage.Folder(o.Dir, "stepkeeper-soak-")
 	if err != nil {
 		return report, err
@@ -144,8 +137,8 @@ func (s *session) at(ctx context.Context, report *Report, all []processFault) er
 	faultsEnded := time.Now()
 	s.say(
 		"the faults have ended after %.1f s with %d orders; now everything has to come to its end within %s",
-		time.Since(s.began).Seconds(), s.app.Progress().Lines, s.o.Settle)
-	limited, cancel := context.WithTimeout(work, s.o.Settle)
+		time.Since(s.began).Seconds(), s.app.Progress().Lines, settleLimit)
+	limited, cancel := context.WithTimeout(work, settleLimit)
 	defer cancel()
 	if err := s.settle(limited, &sending, stopOperator, &operatorLoop); err != nil && ctx.Err() != nil {
 		return ctx.Err()
@@ -284,7 +277,7 @@ func (r *Report) judge(small bool, o Options) {
 		why = append(why, fmt.Sprintf("%d violations", n))
 	}
 	if n := r.Unfinished + r.Error; n > 0 {
-		why = append(why, fmt.Sprintf("%d orders without an end %s after the last fault", n, o.Settle))
+		why = append(why, fmt.Sprintf("%d orders without an end %s after the last fault", n, settleLimit))
 	}
 	if missing := r.missing(); len(missing) > 0 && !o.Quiet {
 		why = append(why, "never happened: "+strings.Join(missing, ", "))

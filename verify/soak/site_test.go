@@ -74,7 +74,7 @@ const slowFor = 800 * time.Millisecond
 func build(ctx context.Context, o Options, dir string) (*site, error) {
 	s := &site{agents: map[string]*process.Process{}}
 	var err error
-	s.Stage, err = stage.New(ctx, dir, o.Binary, filepath.Join(dir, "workflows"),
+	s.Stage, err = stage.New(ctx, dir, program, filepath.Join(dir, "workflows"),
 		services.Options{Seed: o.Seed, Rates: rates(o.Lie), SlowFor: slowFor})
 	if err != nil {
 		return s, err
@@ -101,35 +101,31 @@ func build(ctx context.Context, o Options, dir string) (*site, error) {
 	if err != nil {
 		return s, err
 	}
-	return s, s.files(o)
+	return s, s.files()
 }
 
-// racedFile is the workflow of the orders with races, loops and deadlines.
+// racedFile is the workflow of the orders with races, loops and deadlines. Its agents have the clock skew of the soak.
 //
 //go:embed testdata/raced.yaml
 var racedFile []byte
 
-// skewed returns a workflow whose agents have the clock skew of the soak.
-func skewed(name string, workflow []byte) ([]byte, error) {
+// orderFile returns the workflow of the other orders, with that clock skew.
+func orderFile() ([]byte, error) {
 	const shipped = "clockSkew: 100ms"
-	if n := bytes.Count(workflow, []byte(shipped)); n != len(services.Names()) {
-		return nil, fmt.Errorf("%s declares %q for %d agents, not for all: the soak cannot change it", name,
-			shipped, n)
+	text, err := examples.Files.ReadFile("order/order.yaml")
+	if n := bytes.Count(text, []byte(shipped)); err == nil && n != len(services.Names()) {
+		err = fmt.Errorf("examples/order/order.yaml declares %q for %d agents, not for all", shipped, n)
 	}
-	return bytes.ReplaceAll(workflow, []byte(shipped), []byte("clockSkew: "+clockSkew.String())), nil
+	return bytes.ReplaceAll(text, []byte(shipped), []byte("clockSkew: "+clockSkew.String())), err
 }
 
 // files writes the files of engine and agents, and sets how the agents are started.
-func (s *site) files(o Options) error {
-	order, err := examples.Files.ReadFile("order/order.yaml")
+func (s *site) files() error {
+	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	order, err = skewed("examples/order/order.yaml", order)
-	if err != nil {
-		return err
-	}
-	raced, err := skewed("verify/soak/testdata/raced.yaml", racedFile)
+	order, err := orderFile()
 	if err != nil {
 		return err
 	}
@@ -139,7 +135,7 @@ func (s *site) files(o Options) error {
 	}
 	for name, text := range map[string][]byte{
 		filepath.Join("workflows", "order.yaml"): order,
-		filepath.Join("workflows", "raced.yaml"): raced,
+		filepath.Join("workflows", "raced.yaml"): racedFile,
 		"agents.yaml":                            agents.File(s.Fleet.URL, isOutside),
 		"outside-agents.yaml":                    agents.File(s.Fleet.URL, nil),
 	} {
@@ -153,7 +149,7 @@ func (s *site) files(o Options) error {
 	}
 	for _, name := range outside {
 		s.agents[name] = &process.Process{
-			Name: "agent " + name, Binary: o.Self, Patience: readyPatience,
+			Name: "agent " + name, Binary: self, Patience: readyPatience,
 			Log: s.File("agent-" + name + ".log"),
 			Env: []string{
 				agentVariable + "=" + name, fileVariable + "=" + s.File("outside-agents.yaml"),

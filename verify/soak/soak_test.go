@@ -60,11 +60,9 @@ func TestSoak(t *testing.T) {
 	}
 	ctx, stop := signal.NotifyContext(t.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	self, err := os.Executable()
-	require.NoError(t, err)
-	_, err = Run(ctx, Options{
-		Seed: *seed, Rate: *rate, Binary: program, Self: self, Report: *report,
-		Dir: *keep, Length: time.Duration(*minutes * float64(time.Minute)), Out: os.Stdout,
+	_, err := Run(ctx, Options{
+		Seed: *seed, Rate: *rate, Report: *report, Dir: *keep, Out: os.Stdout,
+		Length: time.Duration(*minutes * float64(time.Minute)),
 	})
 	require.NoError(t, err)
 }
@@ -90,10 +88,8 @@ func buildAndRun(m *testing.M) int {
 // short is a soak of a few seconds: services and network misbehave, nothing happens to processes.
 func short(t *testing.T) Options {
 	t.Helper()
-	self, err := os.Executable()
-	require.NoError(t, err)
 	return Options{
-		Seed: 3, Length: 5 * time.Second, Rate: 20, Binary: program, Self: self,
+		Seed: 3, Length: 5 * time.Second, Rate: 20,
 		Dir:    filepath.Join(t.TempDir(), "soak"),
 		Report: filepath.Join(t.TempDir(), "soak.json"), Out: &log{t: t}, Quiet: true,
 	}
@@ -114,7 +110,6 @@ func (l *log) Write(p []byte) (int, error) {
 
 func TestHonestServicesPass(t *testing.T) {
 	o := short(t)
-	require.NoError(t, os.MkdirAll(o.Dir, 0o700))
 	r, err := Run(t.Context(), o)
 	require.NoError(t, err)
 	require.True(t, r.Passed, "report %+v", r)
@@ -131,7 +126,6 @@ func TestHonestServicesPass(t *testing.T) {
 func TestCheatingServiceIsNoticed(t *testing.T) {
 	o := short(t)
 	o.Lie = 0.2
-	require.NoError(t, os.MkdirAll(o.Dir, 0o700))
 	r, err := Run(t.Context(), o)
 	require.ErrorIs(t, err, errFailed)
 	require.False(t, r.Passed)
