@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/demo/audit"
@@ -73,9 +72,9 @@ func (r *Report) outcomes(orders []audit.Order) {
 // missing lists the faults that never happened.
 func (r *Report) missing() []string {
 	var none []string
-	for _, what := range slices.Compact(slices.Sorted(slices.Values(processFaults))) {
-		if r.Faults[what] == 0 {
-			none = append(none, what)
+	for _, kind := range processFaults {
+		if r.Faults[kind.what] == 0 {
+			none = append(none, kind.what)
 		}
 	}
 	for fault := range rates(0)[services.Inventory] {
