@@ -17,14 +17,9 @@ func wanted(t *testing.T, fruit string) *workflowtest.Run {
 
 // Exactly one of the ways is taken.
 func TestOneFruitIsOrdered(t *testing.T) {
-	for fruit, skipped := range map[string][]string{
-		"apple":  {"cherry", "banana"},
-		"cherry": {"apple", "banana"},
-		"banana": {"apple", "cherry"},
-	} {
+	for _, fruit := range []string{"apple", "cherry", "banana"} {
 		run := wanted(t, fruit)
 		run.ExpectProcessed()
-		run.ExpectSkipped(skipped...)
 		run.ExpectPath("choose", fruit, "fill")
 	}
 }

@@ -1,7 +1,6 @@
 package examples_test
 
 import (
-	"encoding/json"
 	"testing"
 	"time"
 
@@ -10,18 +9,10 @@ import (
 	"github.com/stepkeeper/stepkeeper/workflowtest"
 )
 
-const foodOrder = `{"total":31,"delay":"20m","meals":["soup"]}`
-
 func ordered(t *testing.T) (*workflowtest.Workflow, *workflowtest.Run) {
 	w := workflowtest.New(t, "food/food.yaml").AllowUnscripted()
 	w.Agent("drivers").On("assign").Fail(workflowtest.NotYet(time.Minute)).Return(map[string]any{"name": "dan"})
-	return w, w.Submit(json.RawMessage(foodOrder))
-}
-
-func reported(t *testing.T, run *workflowtest.Run, event string) {
-	t.Helper()
-	v := run.Event(event, "app", true)
-	require.True(t, v.Accepted, v.Reason)
+	return w, w.Submit(map[string]any{"total": 31, "delay": "20m", "meals": []string{"soup"}})
 }
 
 // The kitchen begins after the delay, and no driver is asked for before the meal is ready.
@@ -31,11 +22,11 @@ func TestAMealIsDelivered(t *testing.T) {
 	run.ExpectCalls("restaurant.prepare", 0)
 	run.UntilStep("prepared", workflowtest.Waiting, 2*time.Minute)
 	run.ExpectCalls("drivers.assign", 0)
-	reported(t, run, "prepared")
+	require.True(t, run.Event("prepared", "app", true).Accepted)
 	run.UntilStep("picked-up", workflowtest.Waiting, 10*time.Minute)
 	run.ExpectCalls("drivers.assign", 2)
-	reported(t, run, "picked-up")
-	reported(t, run, "delivered")
+	require.True(t, run.Event("picked-up", "app", true).Accepted)
+	require.True(t, run.Event("delivered", "app", true).Accepted)
 	run.UntilEnd(time.Minute)
 	run.ExpectProcessed()
 	run.ExpectCalls("payment.charge", 1)
@@ -44,7 +35,7 @@ func TestAMealIsDelivered(t *testing.T) {
 // Nobody picks the meal up: the customer gets the money back.
 func TestNobodyPicksItUp(t *testing.T) {
 	_, run := ordered(t)
-	reported(t, run, "prepared")
+	require.True(t, run.Event("prepared", "app", true).Accepted)
 	run.UntilEnd(3 * time.Hour)
 	run.ExpectCompensated()
 	run.ExpectCalls("payment.refund", 1)
@@ -55,8 +46,8 @@ func TestNobodyPicksItUp(t *testing.T) {
 // A meal that was picked up and never arrived is for a person to look after.
 func TestItNeverArrives(t *testing.T) {
 	_, run := ordered(t)
-	reported(t, run, "prepared")
-	reported(t, run, "picked-up")
+	require.True(t, run.Event("prepared", "app", true).Accepted)
+	require.True(t, run.Event("picked-up", "app", true).Accepted)
 	run.UntilEnd(4 * time.Hour)
 	run.ExpectError("delivered")
 	require.Len(t, run.Alerts(), 1)

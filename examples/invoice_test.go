@@ -1,7 +1,6 @@
 package examples_test
 
 import (
-	"encoding/json"
 	"testing"
 	"time"
 
@@ -10,11 +9,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/workflowtest"
 )
 
-const invoiceOrder = `{"number":"I-7","amount":90,"approver":"mary"}`
-
 func received(t *testing.T) (*workflowtest.Workflow, *workflowtest.Run) {
 	w := workflowtest.New(t, "invoice/invoice.yaml").AllowUnscripted()
-	return w, w.Submit(json.RawMessage(invoiceOrder))
+	return w, w.Submit(map[string]any{"number": "I-7", "amount": 90, "approver": "mary"})
 }
 
 // invoiceAnswer answers a step of a round.
@@ -32,7 +29,6 @@ func TestItIsClarifiedTwice(t *testing.T) {
 		invoiceAnswer(t, w, run, round, "approve", "mary", "review")
 		invoiceAnswer(t, w, run, round, "review", "peter", "clarified")
 	}
-	require.False(t, run.Child("approved", 0).Answer("approve", "mary", "approve").Accepted)
 	w.Advance(time.Second)
 	require.False(t, run.Child("approved", 2).Answer("approve", "peter", "approve").Accepted)
 	run.ExpectCalls("bank.transfer", 0)

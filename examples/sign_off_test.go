@@ -9,24 +9,19 @@ import (
 	"github.com/stepkeeper/stepkeeper/workflowtest"
 )
 
-func drafted(t *testing.T) *workflowtest.Run {
+// signed returns a contract that the legal department has signed.
+func signed(t *testing.T) *workflowtest.Run {
 	w := workflowtest.New(t, "sign-off/sign-off.yaml").AllowUnscripted()
-	run := w.Submit(map[string]any{"supplier": "Acme"})
-	return run.UntilStep("legal", workflowtest.Waiting, time.Minute)
-}
-
-func signOffAnswer(t *testing.T, run *workflowtest.Run, step, by, value string) {
-	t.Helper()
-	v := run.Answer(step, by, value)
-	require.True(t, v.Accepted, v.Reason)
+	run := w.Submit(map[string]any{"supplier": "Acme"}).UntilStep("legal", workflowtest.Waiting, time.Minute)
+	require.True(t, run.Answer("legal", "lena", "sign").Accepted)
+	return run
 }
 
 func TestAllOfThemSign(t *testing.T) {
-	run := drafted(t)
-	signOffAnswer(t, run, "security", "sam", "sign")
-	signOffAnswer(t, run, "legal", "lena", "sign")
+	run := signed(t)
+	require.True(t, run.Answer("security", "sam", "sign").Accepted)
 	run.ExpectCalls("contracts.send", 0)
-	signOffAnswer(t, run, "finance", "finn", "sign")
+	require.True(t, run.Answer("finance", "finn", "sign").Accepted)
 	run.UntilEnd(time.Minute)
 	run.ExpectProcessed()
 	require.JSONEq(t, `{"signedBy":["lena","finn","sam"]}`, string(run.Calls("contracts.send")[0].Input))
@@ -34,9 +29,8 @@ func TestAllOfThemSign(t *testing.T) {
 
 // The first refusal ends it: nobody else is asked any longer.
 func TestOneOfThemRefuses(t *testing.T) {
-	run := drafted(t)
-	signOffAnswer(t, run, "legal", "lena", "sign")
-	signOffAnswer(t, run, "finance", "finn", "refuse")
+	run := signed(t)
+	require.True(t, run.Answer("finance", "finn", "refuse").Accepted)
 	run.UntilEnd(time.Minute)
 	run.ExpectCompensated()
 	require.False(t, run.Answer("security", "sam", "sign").Accepted)
@@ -45,9 +39,8 @@ func TestOneOfThemRefuses(t *testing.T) {
 }
 
 func TestOneOfThemDoesNotAnswer(t *testing.T) {
-	run := drafted(t)
-	signOffAnswer(t, run, "legal", "lena", "sign")
-	signOffAnswer(t, run, "finance", "finn", "sign")
+	run := signed(t)
+	require.True(t, run.Answer("finance", "finn", "sign").Accepted)
 	run.UntilEnd(15 * 24 * time.Hour)
 	run.ExpectCompensated()
 	require.Equal(t, "answer-timeout", run.Step("security").Error.Code)

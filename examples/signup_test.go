@@ -44,7 +44,6 @@ func TestNobodyFollowsTheLink(t *testing.T) {
 	run, link := signedUp(t)
 	run.UntilEnd(25 * time.Hour)
 	run.ExpectCompensated()
-	run.ExpectCalls("users.remove", 1)
 	status, _ := run.AnswerLink(link, "that is me")
 	require.NotEqual(t, http.StatusOK, status)
 }

@@ -1,7 +1,6 @@
 package examples_test
 
 import (
-	"encoding/json"
 	"testing"
 	"time"
 
@@ -10,31 +9,26 @@ import (
 	"github.com/stepkeeper/stepkeeper/workflowtest"
 )
 
-const visibleOrder = `{"name":"shop.example","address":"192.0.2.7"}`
-
-func written(t *testing.T) *workflowtest.Workflow {
-	w := workflowtest.New(t, "visible/visible.yaml")
-	w.Agent("dns").On("write").Return(nil)
-	w.Agent("dns").On("delete").Return(nil)
-	w.Agent("dns").On("read").Return(map[string]any{"address": "192.0.2.1"})
-	return w
+// written returns a workflow whose name server gives these addresses, one after the other, and the last one for ever.
+func written(t *testing.T, addresses ...any) (*workflowtest.Workflow, *workflowtest.Run) {
+	w := workflowtest.New(t, "visible/visible.yaml").AllowUnscripted()
+	read := w.Agent("dns").On("read")
+	for _, address := range addresses {
+		read.Return(map[string]any{"address": address})
+	}
+	return w, w.Submit(map[string]any{"name": "shop.example", "address": "192.0.2.7"}).UntilEnd(time.Hour)
 }
 
 // It is seen at the third look, two minutes after it was written.
 func TestItIsSeenLater(t *testing.T) {
-	w := written(t)
-	w.Agent("dns").On("read").Return(map[string]any{"address": nil}).
-		Return(map[string]any{"address": "192.0.2.1"}).Return(map[string]any{"address": "192.0.2.7"})
-	run := w.Submit(json.RawMessage(visibleOrder))
-	run.UntilEnd(time.Hour)
+	w, run := written(t, nil, "192.0.2.1", "192.0.2.7")
 	run.ExpectProcessed()
 	run.ExpectOutput(map[string]any{"reads": 3})
 	require.InDelta(t, 2, w.Now().Sub(workflowtest.Start).Minutes(), 0.1)
 }
 
 func TestItIsNeverSeen(t *testing.T) {
-	run := written(t).Submit(json.RawMessage(visibleOrder))
-	run.UntilEnd(time.Hour)
+	_, run := written(t, "192.0.2.1")
 	run.ExpectCompensated()
 	run.ExpectCalls("dns.read", 10)
 	run.ExpectCalls("dns.delete", 1)

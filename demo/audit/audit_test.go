@@ -2,10 +2,12 @@ package audit_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"database/sql"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -51,47 +53,37 @@ func (w *fixture) exec(service, statement string, args ...any) {
 	require.NoError(w.t, err)
 }
 
-// row appends to a ledger and moves an account along with it.
-func (w *fixture) row(service, kind, key string, amount int64, unit string) {
+// usual is the effect of an order of 3 pieces for 19.99 EUR at each service.
+var usual = map[string]string{
+	"inventory": "3 piece", "payment": "1999 EUR", "shipping": "1 parcel", "notification": "1 message",
+}
+
+// plant writes rows, each of the form "kind order/run service [amount unit]". The service "*" means all four. The row
+// moves an account along with it.
+func (w *fixture) plant(rows string) {
 	w.t.Helper()
-	w.exec(service, `INSERT INTO ledger (kind, key, amount, unit, output, at) VALUES (?, ?, ?, ?, '{}', '')`,
-		kind, key, amount, unit)
-	sign := map[string]int64{"do": 1, "undo": -1}[kind]
-	w.exec(service, `INSERT INTO parts SELECT max(seq), 'main', ? FROM ledger`, amount)
+	for row := range strings.SplitSeq(rows, "; ") {
+		kind, rest, _ := strings.Cut(row, " ")
+		run, rest, _ := strings.Cut(rest, " ")
+		name, measure, _ := strings.Cut(rest, " ")
+		names := []string{name}
+		if name == "*" {
+			names = []string{"inventory", "payment", "shipping", "notification"}
+		}
+		for _, service := range names {
+			amount, unit, _ := strings.Cut(cmp.Or(measure, usual[service]), " ")
+			w.row(service, kind, run+"/"+service, amount, unit)
+		}
+	}
+}
+
+func (w *fixture) row(service, kind, key, amount, unit string) {
+	w.t.Helper()
+	w.exec(service, `INSERT INTO ledger VALUES (NULL, ?, ?, CAST(? AS INTEGER), ?, '{}', '')`, kind, key, amount, unit)
+	sign := map[string]int{"do": 1, "undo": -1}[kind]
+	w.exec(service, `INSERT INTO parts SELECT max(seq), 'main', CAST(? AS INTEGER) FROM ledger`, amount)
 	w.exec(service, `INSERT INTO accounts VALUES ('main', 1000000, 1000000) ON CONFLICT DO NOTHING`)
-	w.exec(service, `UPDATE accounts SET balance = balance - ?`, sign*amount)
-}
-
-// do writes the four effects of an order of 3 pieces for 19.99 EUR, or those named.
-func (w *fixture) do(id string, services ...string) {
-	w.t.Helper()
-	if len(services) == 0 {
-		services = []string{"inventory", "payment", "shipping", "notification"}
-	}
-	for _, s := range services {
-		w.effect("do", id, s)
-	}
-}
-
-func (w *fixture) undo(id string, services ...string) {
-	w.t.Helper()
-	for _, s := range services {
-		w.effect("undo", id, s)
-	}
-}
-
-func (w *fixture) effect(kind, id, service string) {
-	w.t.Helper()
-	switch key := id + "/0/" + service; service {
-	case "inventory":
-		w.row(service, kind, key, 3, "piece")
-	case "payment":
-		w.row(service, kind, key, 1999, "EUR")
-	case "shipping":
-		w.row(service, kind, key, 1, "parcel")
-	case "notification":
-		w.row(service, kind, key, 1, "message")
-	}
+	w.exec(service, `UPDATE accounts SET balance = balance - ? * ?`, sign, amount)
 }
 
 func order(id string, outcome audit.Outcome) audit.Order {
@@ -104,31 +96,18 @@ func digital(id string, outcome audit.Outcome) audit.Order {
 	return o
 }
 
-// cleanOrders is a set that holds, with one of every kind.
+// cleanOrders is a set that holds, with one of every kind. A plain service may have booked more than once, if all but
+// one were cancelled.
 func cleanOrders(w *fixture) []audit.Order {
-	w.do("good")
-	w.do("download", "inventory", "payment", "notification")
-	w.do("undone", "inventory", "payment", "shipping")
-	w.undo("undone", "shipping", "payment", "inventory")
-	w.row("inventory", "fence", "null/0/inventory", 0, "none")
-	w.do("stopped", "inventory", "payment")
-	w.do("again", "payment")
-	w.undo("again", "payment")
-	for _, s := range []string{"inventory", "payment", "shipping", "notification"} {
-		w.row(s, "do", "again/1/"+s, map[string]int64{
-			"inventory": 3, "payment": 1999, "shipping": 1,
-			"notification": 1,
-		}[s],
-			map[string]string{
-				"inventory": "piece", "payment": "EUR", "shipping": "parcel",
-				"notification": "message",
-			}[s])
-	}
-	// A plain service may have booked more than once, if all but one were cancelled.
-	w.do("rebooked")
-	w.do("rebooked", "shipping")
-	w.undo("rebooked", "shipping", "shipping")
-	w.do("rebooked", "shipping")
+	w.plant("do good/0 *")
+	w.plant("do download/0 inventory; do download/0 payment; do download/0 notification")
+	w.plant("do undone/0 inventory; do undone/0 payment; do undone/0 shipping")
+	w.plant("undo undone/0 shipping; undo undone/0 payment; undo undone/0 inventory")
+	w.plant("fence null/0 inventory 0 none")
+	w.plant("do stopped/0 inventory; do stopped/0 payment")
+	w.plant("do again/0 payment; undo again/0 payment; do again/1 *")
+	w.plant("do rebooked/0 *; do rebooked/0 shipping")
+	w.plant("undo rebooked/0 shipping; undo rebooked/0 shipping; do rebooked/0 shipping")
 	return []audit.Order{
 		order("good", audit.Processed), digital("download", audit.Processed), order("undone", audit.Undone),
 		order("null", audit.Undone), order("refused", audit.Refused), order("stopped", audit.Error),
@@ -141,234 +120,197 @@ func TestCleanSetHolds(t *testing.T) {
 	orders := cleanOrders(w)
 	got, err := audit.Run(t.Context(), w.ledger, orders)
 	require.NoError(t, err)
-	for _, v := range got.Violations {
-		t.Error(v)
-	}
-	require.Equal(t, len(orders), got.Orders)
-	require.Equal(t, 23, got.Effects)
-	require.Equal(t, 6, got.Reversals)
+	require.Equal(t, audit.Result{Orders: len(orders), Effects: 23, Reversals: 6}, got)
 }
 
-// TestPlanted: each wrong, planted among orders that are right, is found, and named.
+// Each wrong, planted among orders that are right, is found, and named.
 func TestPlanted(t *testing.T) {
 	cases := []struct {
-		name  string
-		plant func(w *fixture) []audit.Order
-		want  []string // the line of each violation
+		name, rows string
+		order      audit.Order // not audited if it has no ID
+		want       []string    // the line of each violation
 	}{
-		{"double charge, two runs", func(w *fixture) []audit.Order {
-			w.do("x")
-			w.row("payment", "do", "x/1/payment", 1999, "EUR")
-			return []audit.Order{order("x", audit.Processed)}
-		}, []string{"x, payment: net charges of a processed order; expected 1, found 2"}},
-		{"double charge, one key", func(w *fixture) []audit.Order {
-			w.do("x")
-			w.do("x", "payment")
-			return []audit.Order{order("x", audit.Processed)}
-		}, []string{
-			"x/0/payment, payment: charge made twice under one key; expected at most 1, found a second one",
-			"x, payment: net charges of a processed order; expected 1, found 2",
-		}},
 		{
-			"double charge, refunded once", func(w *fixture) []audit.Order {
-				w.do("x")
-				w.do("x", "payment")
-				w.undo("x", "payment")
-				return []audit.Order{order("x", audit.Processed)}
-			},
-			[]string{
-				"x/0/payment, payment: charge made twice under one key; expected at most 1, found a " +
-					"second one",
-			},
+			"double charge, two runs", "do x/0 *; do x/1 payment", order("x", audit.Processed),
+			[]string{"x, payment: net charges of a processed order; expected 1, found 2"},
 		},
-		{"charged and confirmed again, one key", func(w *fixture) []audit.Order {
-			w.do("x", "payment", "notification")
-			w.undo("x", "payment", "notification")
-			w.do("x", "payment", "notification")
-			return []audit.Order{order("x", audit.Error)}
-		}, []string{
-			"x/0/payment, payment: charge made twice under one key; expected at most 1, found a second one",
-			"x/0/notification, notification: confirmation made twice under one key; expected at most 1, " +
-				"found a second one",
-		}},
-		{"missing refund", func(w *fixture) []audit.Order {
-			w.do("x", "inventory", "payment")
-			w.undo("x", "inventory")
-			return []audit.Order{order("x", audit.Undone)}
-		}, []string{"x, payment: net charges of an undone order; expected 0, found 1"}},
-		{"missing release", func(w *fixture) []audit.Order {
-			w.do("x", "inventory", "payment")
-			w.undo("x", "payment")
-			return []audit.Order{order("x", audit.Undone)}
-		}, []string{"x, inventory: net reservations of an undone order; expected 0, found 1"}},
-		{"refund twice", func(w *fixture) []audit.Order {
-			w.do("x", "payment")
-			w.undo("x", "payment", "payment")
-			return []audit.Order{order("x", audit.Undone)}
-		}, []string{
-			"x/0/payment, payment: reversal without a charge; expected a charge before it, found none",
-			"x, payment: net charges of an undone order; expected 0, found -1",
-		}},
-		{"refund of another amount", func(w *fixture) []audit.Order {
-			w.do("x", "payment")
-			w.row("payment", "undo", "x/0/payment", 1998, "EUR")
-			return []audit.Order{order("x", audit.Undone)}
-		}, []string{"x/0/payment, payment: reversal of another amount; expected 1999 EUR, found 1998 EUR"}},
 		{
-			"order lost by the engine", func(*fixture) []audit.Order {
-				return []audit.Order{order("x", audit.Lost)}
-			},
+			"double charge, one key", "do x/0 *; do x/0 payment", order("x", audit.Processed),
 			[]string{
-				"x, engine: acknowledged, and lost; expected processed, undone or error, " +
-					"found unknown order",
+				"x/0/payment, payment: charge made twice under one key; expected at most 1, found a second one",
+				"x, payment: net charges of a processed order; expected 1, found 2",
 			},
 		},
 		{
-			"order without an end", func(*fixture) []audit.Order {
-				return []audit.Order{order("x", audit.Unfinished)}
-			},
+			"double charge, refunded once", "do x/0 *; do x/0 payment; undo x/0 payment", order("x", audit.Processed),
+			[]string{"x/0/payment, payment: charge made twice under one key; expected at most 1, found a second one"},
+		},
+		{
+			"charged and confirmed again, one key",
+			"do x/0 payment; do x/0 notification; undo x/0 payment; undo x/0 notification; do x/0 payment; do x/0 notification",
+			order("x", audit.Error),
 			[]string{
-				"x, engine: acknowledged, and has no end; expected processed, undone or error, found " +
-					"still running",
+				"x/0/payment, payment: charge made twice under one key; expected at most 1, found a second one",
+				"x/0/notification, notification: confirmation made twice under one key; expected at most 1, found a second one",
 			},
 		},
-		{"outcome left empty", func(*fixture) []audit.Order {
-			return []audit.Order{order("x", "")}
-		}, []string{`x, engine: no such outcome; expected one of the seven, found ""`}},
-		{"shipment of a digital order", func(w *fixture) []audit.Order {
-			w.do("x")
-			return []audit.Order{digital("x", audit.Processed)}
-		}, []string{"x, shipping: net bookings of a processed order; expected 0, found 1"}},
-		{"no shipment", func(w *fixture) []audit.Order {
-			w.do("x", "inventory", "payment", "notification")
-			return []audit.Order{order("x", audit.Processed)}
-		}, []string{"x, shipping: net bookings of a processed order; expected 1, found 0"}},
-		{"shipped twice", func(w *fixture) []audit.Order {
-			w.do("x")
-			w.do("x", "shipping")
-			return []audit.Order{order("x", audit.Processed)}
-		}, []string{"x, shipping: net bookings of a processed order; expected 1, found 2"}},
-		{"confirmation of an undone order", func(w *fixture) []audit.Order {
-			w.do("x", "notification")
-			return []audit.Order{order("x", audit.Undone)}
-		}, []string{
-			"x, notification: net confirmations of an undone order; expected 0, found 1",
-			"x, notification: confirmation of an undone order; expected none, found 1",
-		}},
-		{"not confirmed", func(w *fixture) []audit.Order {
-			w.do("x", "inventory", "payment", "shipping")
-			return []audit.Order{order("x", audit.Processed)}
-		}, []string{"x, notification: net confirmations of a processed order; expected 1, found 0"}},
-		{"amount off by one", func(w *fixture) []audit.Order {
-			w.do("x", "inventory", "shipping", "notification")
-			w.row("payment", "do", "x/0/payment", 2000, "EUR")
-			return []audit.Order{order("x", audit.Processed)}
-		}, []string{"x, payment: charge of another amount; expected 1999 EUR, found 2000 EUR"}},
-		{"amount off by one, and reversed", func(w *fixture) []audit.Order {
-			w.row("payment", "do", "x/0/payment", 2000, "EUR")
-			w.row("payment", "undo", "x/0/payment", 2000, "EUR")
-			return []audit.Order{order("x", audit.Undone)}
-		}, nil},
-		{"another currency", func(w *fixture) []audit.Order {
-			w.do("x", "inventory", "shipping", "notification")
-			w.row("payment", "do", "x/0/payment", 1999, "USD")
-			return []audit.Order{order("x", audit.Processed)}
-		}, []string{"x, payment: charge of another amount; expected 1999 EUR, found 1999 USD"}},
-		{"a piece too few", func(w *fixture) []audit.Order {
-			w.do("x", "payment", "shipping", "notification")
-			w.row("inventory", "do", "x/0/inventory", 2, "piece")
-			return []audit.Order{order("x", audit.Processed)}
-		}, []string{"x, inventory: reservation of another amount; expected 3 piece, found 2 piece"}},
-		{"effect of a refused order", func(w *fixture) []audit.Order {
-			w.do("x", "inventory")
-			w.undo("x", "inventory")
-			return []audit.Order{order("x", audit.Refused)}
-		}, []string{"x, inventory: rows of a refused order; expected none, found 2"}},
-		{"one effect of a refused order", func(w *fixture) []audit.Order {
-			w.do("x", "inventory")
-			return []audit.Order{order("x", audit.Refused)}
-		}, []string{"x, inventory: rows of a refused order; expected none, found 1"}},
-		{"another amount in the run after an undone one", func(w *fixture) []audit.Order {
-			w.do("x", "inventory", "shipping", "notification")
-			w.row("payment", "do", "x/0/payment", 1998, "EUR")
-			w.row("payment", "undo", "x/0/payment", 1998, "EUR")
-			w.row("payment", "do", "x/1/payment", 2000, "EUR")
-			return []audit.Order{order("x", audit.Processed)}
-		}, []string{"x, payment: charge of another amount; expected 1999 EUR, found 2000 EUR"}},
 		{
-			"effect of an unknown order", func(w *fixture) []audit.Order {
-				w.do("x", "payment")
-				return nil
-			},
+			"missing refund", "do x/0 inventory; do x/0 payment; undo x/0 inventory", order("x", audit.Undone),
+			[]string{"x, payment: net charges of an undone order; expected 0, found 1"},
+		},
+		{
+			"missing release", "do x/0 inventory; do x/0 payment; undo x/0 payment", order("x", audit.Undone),
+			[]string{"x, inventory: net reservations of an undone order; expected 0, found 1"},
+		},
+		{
+			"refund twice", "do x/0 payment; undo x/0 payment; undo x/0 payment", order("x", audit.Undone),
 			[]string{
-				"x, payment: do for an order that was not submitted; expected none, found do of 1999 EUR",
+				"x/0/payment, payment: reversal without a charge; expected a charge before it, found none",
+				"x, payment: net charges of an undone order; expected 0, found -1",
 			},
 		},
-		{"key of another form", func(w *fixture) []audit.Order {
-			for _, key := range []string{"x", "/0/payment", "x//payment", "x/0/", "x/0/payment/1"} {
-				w.row("payment", "do", key, 1999, "EUR")
-			}
-			return nil
-		}, []string{
-			`x, payment: key of another form; expected <order>/<run>/<step>, found "x"`,
-			`/0/payment, payment: key of another form; expected <order>/<run>/<step>, found "/0/payment"`,
-			`x//payment, payment: key of another form; expected <order>/<run>/<step>, found "x//payment"`,
-			`x/0/, payment: key of another form; expected <order>/<run>/<step>, found "x/0/"`,
-			`x/0/payment/1, payment: key of another form; expected <order>/<run>/<step>, found "x/0/payment/1"`,
-		}},
-		{"reservation after the release", func(w *fixture) []audit.Order {
-			w.do("x", "inventory")
-			w.undo("x", "inventory")
-			w.do("x", "inventory")
-			return []audit.Order{order("x", audit.Error)}
-		}, []string{
-			"x/0/inventory, inventory: reservation made twice under one key; expected at most 1, found a " +
-				"second one",
-			"x/0/inventory, inventory: reservation after its key was undone; expected none, found one",
-		}},
 		{
-			"reservation after a fence", func(w *fixture) []audit.Order {
-				w.row("inventory", "fence", "x/0/inventory", 0, "none")
-				w.do("x", "inventory")
-				return []audit.Order{order("x", audit.Error)}
-			},
+			"refund of another amount", "do x/0 payment; undo x/0 payment 1998 EUR", order("x", audit.Undone),
+			[]string{"x/0/payment, payment: reversal of another amount; expected 1999 EUR, found 1998 EUR"},
+		},
+		{
+			"order lost by the engine", "", order("x", audit.Lost),
+			[]string{"x, engine: acknowledged, and lost; expected processed, undone or error, found unknown order"},
+		},
+		{
+			"order without an end", "", order("x", audit.Unfinished),
 			[]string{
+				"x, engine: acknowledged, and has no end; expected processed, undone or error, found still running",
+			},
+		},
+		{
+			"outcome left empty", "", order("x", ""),
+			[]string{`x, engine: no such outcome; expected one of the seven, found ""`},
+		},
+		{
+			"shipment of a digital order", "do x/0 *", digital("x", audit.Processed),
+			[]string{"x, shipping: net bookings of a processed order; expected 0, found 1"},
+		},
+		{
+			"no shipment", "do x/0 inventory; do x/0 payment; do x/0 notification", order("x", audit.Processed),
+			[]string{"x, shipping: net bookings of a processed order; expected 1, found 0"},
+		},
+		{
+			"shipped twice", "do x/0 *; do x/0 shipping", order("x", audit.Processed),
+			[]string{"x, shipping: net bookings of a processed order; expected 1, found 2"},
+		},
+		{
+			"confirmation of an undone order", "do x/0 notification", order("x", audit.Undone),
+			[]string{
+				"x, notification: net confirmations of an undone order; expected 0, found 1",
+				"x, notification: confirmation of an undone order; expected none, found 1",
+			},
+		},
+		{
+			"not confirmed", "do x/0 inventory; do x/0 payment; do x/0 shipping", order("x", audit.Processed),
+			[]string{"x, notification: net confirmations of a processed order; expected 1, found 0"},
+		},
+		{
+			"amount off by one",
+			"do x/0 inventory; do x/0 shipping; do x/0 notification; do x/0 payment 2000 EUR",
+			order("x", audit.Processed),
+			[]string{"x, payment: charge of another amount; expected 1999 EUR, found 2000 EUR"},
+		},
+		{"amount off by one, and reversed", "do x/0 payment 2000 EUR; undo x/0 payment 2000 EUR", order("x", audit.Undone), nil},
+		{
+			"another currency",
+			"do x/0 inventory; do x/0 shipping; do x/0 notification; do x/0 payment 1999 USD",
+			order("x", audit.Processed),
+			[]string{"x, payment: charge of another amount; expected 1999 EUR, found 1999 USD"},
+		},
+		{
+			"a piece too few",
+			"do x/0 payment; do x/0 shipping; do x/0 notification; do x/0 inventory 2 piece",
+			order("x", audit.Processed),
+			[]string{"x, inventory: reservation of another amount; expected 3 piece, found 2 piece"},
+		},
+		{
+			"effect of a refused order", "do x/0 inventory; undo x/0 inventory", order("x", audit.Refused),
+			[]string{"x, inventory: rows of a refused order; expected none, found 2"},
+		},
+		{
+			"one effect of a refused order", "do x/0 inventory", order("x", audit.Refused),
+			[]string{"x, inventory: rows of a refused order; expected none, found 1"},
+		},
+		{
+			"another amount in the run after an undone one",
+			"do x/0 payment 1998 EUR; undo x/0 payment 1998 EUR; do x/1 *; undo x/1 payment; do x/2 payment 2000 EUR",
+			order("x", audit.Processed),
+			[]string{"x, payment: charge of another amount; expected 1999 EUR, found 2000 EUR"},
+		},
+		{
+			"effect of an unknown order", "do x/0 payment", audit.Order{},
+			[]string{"x, payment: do for an order that was not submitted; expected none, found do of 1999 EUR"},
+		},
+		{
+			"key of another form", "do /0 payment; do x/ payment; do x payment; do x/0/0 payment", audit.Order{},
+			[]string{
+				`/0/payment, payment: key of another form; expected <order>/<run>/<step>, found "/0/payment"`,
+				`x//payment, payment: key of another form; expected <order>/<run>/<step>, found "x//payment"`,
+				`x/payment, payment: key of another form; expected <order>/<run>/<step>, found "x/payment"`,
+				`x/0/0/payment, payment: key of another form; expected <order>/<run>/<step>, found "x/0/0/payment"`,
+			},
+		},
+		{
+			"reservation after the release",
+			"do x/0 inventory; undo x/0 inventory; do x/0 inventory", order("x", audit.Error),
+			[]string{
+				"x/0/inventory, inventory: reservation made twice under one key; expected at most 1, found a second one",
 				"x/0/inventory, inventory: reservation after its key was undone; expected none, found one",
 			},
 		},
-		{"stopped order charged twice", func(w *fixture) []audit.Order {
-			w.do("x", "payment")
-			w.row("payment", "do", "x/1/payment", 1999, "EUR")
-			return []audit.Order{order("x", audit.Error)}
-		}, []string{"x, payment: net charges of an order without an end; expected 0 or 1, found 2"}},
-		{"stock that no order took", func(w *fixture) []audit.Order {
-			w.exec("inventory", `UPDATE accounts SET balance = balance - 1`)
-			return nil
-		}, []string{"main, inventory: balance does not follow from the rows; expected 999985, found 999984"}},
 		{
-			"row of an unknown kind", func(w *fixture) []audit.Order {
-				w.row("payment", "gift", "good/0/payment", 1, "EUR")
-				return nil
-			},
-			[]string{
-				"good/0/payment, payment: row of an unknown kind; expected do, undo or fence, found gift",
-			},
+			"reservation after a fence", "fence x/0 inventory 0 none; do x/0 inventory", order("x", audit.Error),
+			[]string{"x/0/inventory, inventory: reservation after its key was undone; expected none, found one"},
+		},
+		{
+			"stopped order charged twice", "do x/0 payment; do x/1 payment", order("x", audit.Error),
+			[]string{"x, payment: net charges of an order without an end; expected 0 or 1, found 2"},
+		},
+		{
+			"row of an unknown kind", "gift good/0 payment 1 EUR", audit.Order{},
+			[]string{"good/0/payment, payment: row of an unknown kind; expected do, undo or fence, found gift"},
 		},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			w := newFixture(t)
 			orders := cleanOrders(w)
-			orders = append(orders, c.plant(w)...)
-			got, err := audit.Run(t.Context(), w.ledger, orders)
-			require.NoError(t, err)
-			var lines []string
-			for _, v := range got.Violations {
-				lines = append(lines, v.String())
+			if c.rows != "" {
+				w.plant(c.rows)
 			}
-			require.Equal(t, c.want, lines)
+			if c.order.ID != "" {
+				orders = append(orders, c.order)
+			}
+			require.Equal(t, c.want, violations(t, w, orders))
 		})
 	}
+}
+
+func violations(t *testing.T, w *fixture, orders []audit.Order) (lines []string) {
+	t.Helper()
+	got, err := audit.Run(t.Context(), w.ledger, orders)
+	require.NoError(t, err)
+	for _, v := range got.Violations {
+		lines = append(lines, v.String())
+	}
+	return lines
+}
+
+func TestWhatNoOrderDid(t *testing.T) {
+	w := newFixture(t)
+	orders := cleanOrders(w)
+	w.exec("inventory", `UPDATE accounts SET balance = balance - 1`)
+	w.row("payment", "do", "x/0/", "1999", "EUR")
+	require.Equal(t, []string{
+		"main, inventory: balance does not follow from the rows; expected 999985, found 999984",
+		`x/0/, payment: key of another form; expected <order>/<run>/<step>, found "x/0/"`,
+	}, violations(t, w, orders))
 }
 
 // TestCannotAudit: what proves nothing must not look like a proof.

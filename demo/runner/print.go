@@ -43,8 +43,13 @@ func (r *Report) printServices(out io.Writer) {
 			"effect\tin outage\t")
 	for _, name := range services.Names() {
 		c := r.Services[name]
-		fmt.Fprintf(t, "  %s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t\n", name,
-			c.Calls, c.Repeats, c.Refused, c.Before, c.After, c.TooMany, c.Hang, c.Cut, c.Late, c.Outage)
+		fmt.Fprintf(t, "  %s\t%d\t%d\t%d\t", name, c.Calls, c.Repeats, c.Refused)
+		for _, fault := range []services.Fault{
+			services.Before, services.After, services.TooMany, services.Hang, services.Cut, services.Late,
+		} {
+			fmt.Fprintf(t, "%d\t", c.Faults[fault])
+		}
+		fmt.Fprintf(t, "%d\t\n", c.Outage)
 	}
 	_ = t.Flush()
 }

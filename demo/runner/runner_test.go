@@ -118,9 +118,7 @@ func TestRightEngineIsProven(t *testing.T) {
 func TestLyingServiceIsFound(t *testing.T) {
 	o := quick(t, some())
 	o.Rates = services.DefaultRates()
-	lies := o.Rates[services.Payment]
-	lies.Lie = 0.3
-	o.Rates[services.Payment] = lies
+	o.Rates[services.Payment][services.Lie] = 0.3
 	r, err := runner.Run(t.Context(), o)
 	require.ErrorIs(t, err, runner.ErrNotProven, "%+v", o.Out)
 	require.Positive(t, r.AuditViolations)
@@ -143,38 +141,23 @@ func TestOrdersUnderWayAreNoViolations(t *testing.T) {
 	require.Contains(t, fmt.Sprint(o.Out), "is no violation")
 }
 
-// TestFilesOfAnyForm: line ends, marks, and lines that are no orders.
+// A file may begin with a byte order mark, end without a newline, and have blank lines, line ends of Windows, lines that
+// are no orders, and prices with decimals. It may be empty.
 func TestFilesOfAnyForm(t *testing.T) {
-	good := strings.SplitN(string(shop.Orders()), "\n", 4)
-	cases := []struct {
-		name, orders                 string
-		submitted, accepted, refused int
-	}{
-		{"no newline at the end", good[0] + "\n" + good[1], 2, 2, 0},
-		{
-			"CRLF, blank lines, byte order mark", "\xef\xbb\xbf" + good[0] + "\r\n\r\n  \r\n" + good[1] + "\r\n",
-			2, 2, 0,
-		},
-		{"empty file", "", 0, 0, 0},
-		{"no order at all", "hello\n{}\n[1]\n\xff\n", 4, 0, 4},
-		{"one order", good[2] + "\n", 1, 1, 0},
-		{
-			"prices with decimals",
-			`{"schema":1,"orderId":"a","workflow":"order","order":{"customer":{"email":"a@b"},"currency":"EUR","payment":{"card":"tok_1"},` +
-				`"items":[{"sku":"MUG","quantity":2,"unitPrice":9.5},{"sku":"TEE","quantity":1,"unitPrice":1.0e2}]}}`, 1, 1, 0,
-		},
-	}
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			o := quick(t, c.orders)
-			o.Terminal = c.submitted == 1 // one of them draws the bar
-			r, err := runner.Run(t.Context(), o)
-			require.NoError(t, err)
-			require.Equal(t, c.submitted, r.Submitted)
-			require.Equal(t, c.accepted, r.Processed+r.Undone, "%+v", c.submitted)
-			require.Equal(t, c.refused, r.Refused, "%+v", c.submitted)
-			require.Equal(t, 1, r.Restarts, "%+v", c.submitted)
-		})
+	good := strings.SplitN(string(shop.Orders()), "\n", 3)
+	const decimals = `{"schema":1,"orderId":"a","workflow":"order","order":{"customer":{"email":"a@b"},"currency":"EUR",` +
+		`"payment":{"card":"tok_1"},"items":[{"sku":"MUG","quantity":2,"unitPrice":9.5},` +
+		`{"sku":"TEE","quantity":1,"unitPrice":1.0e2}]}}`
+	full := "\xef\xbb\xbf" + good[0] + "\r\n\r\n  \r\n" + good[1] + "\nhello\n{}\n[1]\n\xff\n" + decimals
+	for orders, want := range map[string]struct{ accepted, refused int }{full: {3, 4}, "": {0, 0}} {
+		o := quick(t, orders)
+		o.Terminal = orders != "" // draws the bar
+		r, err := runner.Run(t.Context(), o)
+		require.NoError(t, err)
+		require.Equal(t, want.accepted+want.refused, r.Submitted)
+		require.Equal(t, want.accepted, r.Processed+r.Undone)
+		require.Equal(t, want.refused, r.Refused)
+		require.Equal(t, 1, r.Restarts)
 	}
 }
 

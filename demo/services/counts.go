@@ -1,21 +1,18 @@
 package services
 
-import "sync"
+import (
+	"maps"
+	"sync"
+)
 
 // Counts holds the numbers of requests and faults of one service.
 type Counts struct {
-	Calls   int `json:"calls"`   // POST requests, including requests with a fault
-	Repeats int `json:"repeats"` // calls with the operation and key of an earlier call
-	Checks  int `json:"checks"`  // GET requests
-	Refused int `json:"refused"` // calls that were refused with 409 or 422
-	Slow    int `json:"slow"`
-	Before  int `json:"errorsBeforeEffect"`
-	After   int `json:"errorsAfterEffect"`
-	TooMany int `json:"tooManyRequests"`
-	Hang    int `json:"hangs"`
-	Cut     int `json:"answersLost"`
-	Late    int `json:"lateEffects"`
-	Outage  int `json:"duringOutage"`
+	Calls   int           `json:"calls"`   // POST requests, including requests with a fault
+	Repeats int           `json:"repeats"` // calls with the operation and key of an earlier call
+	Checks  int           `json:"checks"`  // GET requests
+	Refused int           `json:"refused"` // calls that were refused with 409 or 422
+	Outage  int           `json:"duringOutage"`
+	Faults  map[Fault]int `json:"faults"`
 }
 
 // tally counts calls, in total and for each operation and key.
@@ -23,6 +20,10 @@ type tally struct {
 	mu     sync.Mutex
 	counts Counts
 	calls  map[string]int
+}
+
+func newTally() *tally {
+	return &tally{counts: Counts{Faults: map[Fault]int{}}, calls: map[string]int{}}
 }
 
 func (t *tally) next(name string) int {
@@ -53,27 +54,18 @@ func (t *tally) add(f func(c *Counts)) {
 func (t *tally) snapshot() Counts {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.counts
+	counts := t.counts
+	counts.Faults = maps.Clone(counts.Faults)
+	return counts
 }
 
-func (t *tally) fault(f fault) {
+func (t *tally) fault(d drawn) {
 	t.add(func(c *Counts) {
-		if f.slow {
-			c.Slow++
+		if d.slow {
+			c.Faults[Slow]++
 		}
-		switch f.kind {
-		case before:
-			c.Before++
-		case after:
-			c.After++
-		case tooMany:
-			c.TooMany++
-		case hang:
-			c.Hang++
-		case cut:
-			c.Cut++
-		case late:
-			c.Late++
+		if d.fault != "" {
+			c.Faults[d.fault]++
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package services
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,6 +32,9 @@ type Options struct {
 	Seed  uint64           // seed for the injected faults
 	Rates map[string]Rates // fault rates by service; a service without an entry has no faults
 	Clock func() time.Time // clock; nil means time.Now
+
+	SlowFor time.Duration // time of a slow response; 0 means 200 ms
+	HangFor time.Duration // longer than the timeout of a step; 0 means 2.5 s
 }
 
 // Fleet holds the four running services.
@@ -48,6 +52,8 @@ func Start(ctx context.Context, o Options) (*Fleet, error) {
 	if o.Clock == nil {
 		o.Clock = time.Now
 	}
+	o.SlowFor = cmp.Or(o.SlowFor, 200*time.Millisecond)
+	o.HangFor = cmp.Or(o.HangFor, 2500*time.Millisecond)
 	ctx, stop := context.WithCancel(ctx)
 	f := &Fleet{servers: map[string]*server{}, stop: stop, clock: o.Clock}
 	for _, s := range []*service{inventory(), payment(), shipping(), notification()} {
@@ -68,7 +74,7 @@ func (f *Fleet) start(ctx context.Context, s *service, o Options) error {
 	l.lacking = s.lacking
 	srv := &server{
 		service: s, ledger: l, path: path, seed: o.Seed, rates: o.Rates[s.name], clock: o.Clock, ctx: ctx,
-		arrival: f.arrival, tally: tally{calls: map[string]int{}},
+		arrival: f.arrival, tally: newTally(), slowFor: o.SlowFor, hangFor: o.HangFor,
 	}
 	f.servers[s.name] = srv
 	srv.http = http.Server{
@@ -156,11 +162,13 @@ func (f *Fleet) Counts(name string) Counts { return f.servers[name].tally.snapsh
 // Drain stops the servers and waits until every call has ended, including late effects. After Drain, no
 // ledger changes any more. Drain returns an error if ctx ends first.
 func (f *Fleet) Drain(ctx context.Context) error {
-	var errs []error
 	for _, name := range Names() {
-		errs = append(errs, f.servers[name].http.Shutdown(ctx))
+		if err := f.servers[name].http.Shutdown(ctx); err != nil {
+			return err
+		}
+		f.servers[name].copies.Wait()
 	}
-	return errors.Join(errs...)
+	return nil
 }
 
 // Close stops the services and closes the ledgers.
@@ -169,7 +177,9 @@ func (f *Fleet) Close() error {
 	var errs []error
 	for _, name := range Names() {
 		if s := f.servers[name]; s != nil {
-			errs = append(errs, s.http.Close(), s.ledger.db.Close())
+			errs = append(errs, s.http.Close())
+			s.copies.Wait()
+			errs = append(errs, s.ledger.db.Close())
 		}
 	}
 	return errors.Join(errs...)

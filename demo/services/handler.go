@@ -5,10 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"net"
 	"net/http"
+	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 const (
@@ -18,18 +23,20 @@ const (
 
 type server struct {
 	*service
-	ledger *ledger
-	http   http.Server
-	url    string
-	path   string // path of the ledger's file
-	seed   uint64
-	rates  Rates
-	tally  tally
-	clock  func() time.Time
-	ctx    context.Context // ends with the program, so that an effect continues without its caller
+	ledger           *ledger
+	http             http.Server
+	url              string
+	path             string // path of the ledger's file
+	seed             uint64
+	rates            Rates
+	slowFor, hangFor time.Duration
+	tally            *tally
+	clock            func() time.Time
+	ctx              context.Context // ends with the program, so that an effect continues without its caller
 
 	faultless  atomic.Bool
 	busy       atomic.Int64
+	copies     sync.WaitGroup // copies of calls, which have no caller
 	down       atomic.Bool
 	upSince    atomic.Int64 // Unix nanoseconds of the end of the last outage; 0 means no outage yet
 	firstAfter atomic.Int64 // Unix nanoseconds of the first effect after an outage
@@ -78,54 +85,107 @@ func (s *server) call(w http.ResponseWriter, r *http.Request, operation string) 
 
 // faultOf returns the fault of a call. The parameter call is the number of the call for the same operation
 // and key.
-func (s *server) faultOf(operation, key string, call int) fault {
+func (s *server) faultOf(operation, key string, call int) drawn {
 	rates := s.rates
 	if s.faultless.Load() {
-		rates = Rates{Lie: rates.Lie}
+		rates = Rates{Lie: rates[Lie]}
 	}
-	return rates.faultOf(s.seed, s.name, operation, key, call)
+	d := rates.faultOf(s.seed, s.name, operation, key, call)
+	if d.slow {
+		d.latency = s.slowFor
+	}
+	return d
 }
 
-func (s *server) carryOut(w http.ResponseWriter, r *http.Request, operation, key string, input []byte,
-	f fault,
-) {
-	switch {
-	case f.kind == before && f.coin:
-		answerError(w, &refusal{http.StatusInternalServerError, "broken", "failed before anything was done"})
+func (s *server) carryOut(w http.ResponseWriter, r *http.Request, operation, key string, input []byte, f drawn) {
+	switch f.fault {
+	case Before:
+		if f.coin {
+			answerError(w, &refusal{http.StatusInternalServerError, "broken", "failed before anything was done"})
+		} else {
+			answerError(w, &refusal{http.StatusServiceUnavailable, "unavailable", "not ready"})
+		}
 		return
-	case f.kind == before:
-		answerError(w, &refusal{http.StatusServiceUnavailable, "unavailable", "not ready"})
-		return
-	case f.kind == tooMany:
+	case TooMany:
 		w.Header().Set("Retry-After", "1")
 		answerError(w, &refusal{http.StatusTooManyRequests, "too-many", "slow down"})
 		return
-	case f.kind == hang && f.coin:
-		s.pause(r.Context(), s.rates.HangFor)
-		panic(http.ErrAbortHandler)
-	case f.kind == lie:
+	case Reset:
+		reset(w)
+		return
+	case Lie:
 		answer(w, http.StatusOK, "{}")
 		return
-	case f.kind == late:
+	case Hang:
+		if f.coin {
+			s.pause(r.Context(), s.hangFor)
+			panic(http.ErrAbortHandler)
+		}
+	case Late:
 		// The caller disconnects during this wait. The wait therefore uses the context of the program.
-		s.pause(s.ctx, s.rates.HangFor)
+		s.pause(s.ctx, s.hangFor)
+	case Twice:
+		s.copy(0, operation, key, input)
+	case Again:
+		s.copy(s.hangFor, operation, key, input)
 	}
 	output, err := s.effect(operation, key, input)
 	if err != nil {
 		s.fail(w, err)
 		return
 	}
-	switch f.kind {
-	case after:
+	s.respond(w, r, output, f)
+}
+
+// respond sends the output of an effect, unless the fault of the call prevents it.
+func (s *server) respond(w http.ResponseWriter, r *http.Request, output string, f drawn) {
+	switch f.fault {
+	case After:
 		answerError(w, &refusal{http.StatusInternalServerError, "broken", "failed; who knows when"})
-	case hang:
-		s.pause(r.Context(), s.rates.HangFor)
+	case Hang:
+		s.pause(r.Context(), s.hangFor)
 		panic(http.ErrAbortHandler)
-	case cut, late:
+	case Cut:
+		if f.coin {
+			reset(w)
+			return
+		}
+		panic(http.ErrAbortHandler)
+	case Torn:
+		w.Header().Set("Content-Length", strconv.Itoa(len(output)))
+		_, _ = io.WriteString(w, output[:len(output)/2])
+		_ = http.NewResponseController(w).Flush()
+		panic(http.ErrAbortHandler)
+	case Late:
 		panic(http.ErrAbortHandler)
 	default:
 		answer(w, http.StatusOK, output)
 	}
+}
+
+// copy makes the call once more after a delay, without a caller.
+func (s *server) copy(delay time.Duration, operation, key string, input []byte) {
+	s.busy.Add(1)
+	s.copies.Go(func() {
+		defer s.busy.Add(-1)
+		_ = port.Guard(nil, "a copy of a call", func() error {
+			s.pause(s.ctx, delay)
+			_, err := s.effect(operation, key, input)
+			return err
+		})
+	})
+}
+
+// reset ends the connection with a reset instead of a response.
+func reset(w http.ResponseWriter) {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0)
+	}
+	_ = conn.Close()
 }
 
 func (s *server) effect(operation, key string, input []byte) (output string, err error) {
@@ -163,7 +223,7 @@ func (s *server) check(w http.ResponseWriter, r *http.Request, operation string)
 		spoil(w, f.coin)
 		return
 	}
-	if f.kind == before {
+	if f.fault == Before {
 		s.tally.fault(f)
 		spoil(w, true)
 		return

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -33,10 +34,17 @@ var homes = map[string]string{
 	"confirm": services.Notification,
 }
 
-func start(t *testing.T, seed uint64, rates map[string]services.Rates) *services.Fleet {
+// start starts services with these faults, each of them of the same rate.
+func start(t *testing.T, rates services.Rates) *services.Fleet {
 	t.Helper()
-	f, err := services.Start(context.Background(),
-		services.Options{Dir: t.TempDir(), Seed: seed, Rates: rates})
+	o := services.Options{
+		Dir: t.TempDir(), Seed: 3, Rates: map[string]services.Rates{},
+		SlowFor: 20 * time.Millisecond, HangFor: 50 * time.Millisecond,
+	}
+	for _, name := range services.Names() {
+		o.Rates[name] = rates
+	}
+	f, err := services.Start(context.Background(), o)
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		if err := f.Close(); err != nil {
@@ -46,7 +54,7 @@ func start(t *testing.T, seed uint64, rates map[string]services.Rates) *services
 	return f
 }
 
-// post answers 0 where the connection broke.
+// post returns the status 0 if the connection broke.
 func post(t *testing.T, f *services.Fleet, operation, key, body string) (int, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost,
@@ -78,6 +86,9 @@ func send(t *testing.T, req *http.Request) (int, string) {
 	}
 	defer func() { _ = res.Body.Close() }()
 	body, err := io.ReadAll(res.Body)
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return 0, string(body)
+	}
 	require.NoError(t, err)
 	return res.StatusCode, string(body)
 }
@@ -125,7 +136,7 @@ func TestGrades(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			f := start(t, 1, nil)
+			f := start(t, nil)
 			outputs := map[string]string{}
 			service := ""
 			for _, step := range strings.Fields(c.calls) {
@@ -177,7 +188,7 @@ func TestRefusalsLeaveNoTrace(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.operation+" "+c.code, func(t *testing.T) {
-			f := start(t, 1, nil)
+			f := start(t, nil)
 			status, body := post(t, f, c.operation, key, c.body)
 			var answer struct {
 				Error struct{ Code string }
@@ -195,7 +206,7 @@ func TestRefusalsLeaveNoTrace(t *testing.T) {
 
 // TestStockIsCounted: released pieces are there for the next order.
 func TestStockIsCounted(t *testing.T) {
-	f := start(t, 1, nil)
+	f := start(t, nil)
 	all := fmt.Sprintf(`{"items":[{"sku":"LTD-02","quantity":%d}]}`, services.LimitedPieces)
 	for _, step := range []struct {
 		operation, key string
@@ -213,7 +224,7 @@ func TestStockIsCounted(t *testing.T) {
 }
 
 func TestBadCalls(t *testing.T) {
-	f := start(t, 1, nil)
+	f := start(t, nil)
 	cases := []struct {
 		name, operation, key, body string
 		want                       int
@@ -236,50 +247,51 @@ func TestBadCalls(t *testing.T) {
 	}
 }
 
-// always makes one fault certain.
-func always(r services.Rates) map[string]services.Rates {
-	r.HangFor = 50 * time.Millisecond
-	r.SlowFor = 20 * time.Millisecond
-	rates := map[string]services.Rates{}
-	for _, name := range services.Names() {
-		rates[name] = r
-	}
-	return rates
-}
-
 func TestFaults(t *testing.T) {
-	cases := []struct {
-		name     string
-		rates    services.Rates
+	for fault, want := range map[services.Fault]struct {
 		statuses string // allowed answers; 0: the connection broke
 		ledger   string // allowed ledgers, separated by |
 	}{
-		{"error before the effect", services.Rates{Before: 1}, "500 503", ""},
-		{"error after the effect", services.Rates{After: 1}, "500", "do"},
-		{"too many", services.Rates{TooMany: 1}, "429", ""},
-		{"hang", services.Rates{Hang: 1}, "0", "|do"},
-		{"answer lost", services.Rates{Cut: 1}, "0", "do"},
-		{"late effect", services.Rates{Late: 1}, "0", "do"},
-		{"slow", services.Rates{Slow: 1}, "200", "do"},
-	}
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			f := start(t, 3, always(c.rates))
+		services.Before:  {"500 503", ""},
+		services.Reset:   {"0", ""},
+		services.After:   {"500", "do"},
+		services.TooMany: {"429", ""},
+		services.Hang:    {"0", "|do"},
+		services.Cut:     {"0", "do"},
+		services.Torn:    {"0", "do"},
+		services.Twice:   {"200", "do"},
+		services.Again:   {"200", "do"},
+		services.Late:    {"0", "do"},
+		services.Lie:     {"200", ""},
+		services.Slow:    {"200", "do"},
+	} {
+		t.Run(string(fault), func(t *testing.T) {
+			f := start(t, services.Rates{fault: 1})
 			for _, operation := range []string{"reserve", "charge", "confirm"} {
 				status, body := post(t, f, operation, key, inputs[operation])
-				if !strings.Contains(c.statuses, fmt.Sprint(status)) {
-					t.Errorf("%s answered %d, want one of %s: %s", operation, status, c.statuses, body)
-				}
+				require.Contains(t, want.statuses, fmt.Sprint(status), body)
 				got := ledger(t, f, homes[operation], key)
-				require.Contains(t, "|"+c.ledger+"|", "|"+got+"|", operation)
+				require.Contains(t, "|"+want.ledger+"|", "|"+got+"|", operation)
+				require.Equal(t, 1, f.Counts(homes[operation]).Faults[fault])
 			}
 		})
 	}
 }
 
+// A plain service shows that a copy of a call arrives, and that Drain waits for it.
+func TestCopiesOfCalls(t *testing.T) {
+	for _, fault := range []services.Fault{services.Twice, services.Again} {
+		f := start(t, services.Rates{fault: 1})
+		status, _ := post(t, f, "book", key, inputs["book"])
+		require.Equal(t, 200, status)
+		require.NoError(t, f.Drain(t.Context()))
+		require.Equal(t, "do do", ledger(t, f, services.Shipping, key), fault)
+	}
+}
+
 // TestOutage: nothing gets through, then everything does.
 func TestOutage(t *testing.T) {
-	f := start(t, 1, nil)
+	f := start(t, nil)
 	f.BeginOutage(services.Payment)
 	for n := range 8 {
 		k := fmt.Sprintf("order-%d/0/charge", n)
@@ -307,7 +319,7 @@ func TestOutage(t *testing.T) {
 
 // TestLedgerIsAppendOnly: the rows of a ledger cannot be changed or deleted.
 func TestLedgerIsAppendOnly(t *testing.T) {
-	f := start(t, 1, nil)
+	f := start(t, nil)
 	post(t, f, "charge", key, inputs["charge"])
 	db, err := sql.Open("sqlite", f.Ledger(services.Payment))
 	require.NoError(t, err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/client"
@@ -27,7 +26,6 @@ type injector struct {
 	*site
 	say func(format string, args ...any)
 
-	mu     sync.Mutex
 	counts map[string]int
 	// orders that were cancelled before any process knew them, to detect a full disk
 	probes []string
@@ -41,61 +39,41 @@ func (t *injector) run(ctx context.Context, all []processFault) error {
 			return err
 		}
 		t.AtWork()
-		t.say("%s", processFault{
-			At: time.Since(began).Round(100 * time.Millisecond), What: h.What,
-			Who: h.Who, For: h.For,
-		})
-		if err := t.one(ctx, h); err != nil {
-			return fmt.Errorf("%s: %w", h.What, err)
+		h.At = time.Since(began).Round(100 * time.Millisecond)
+		t.say("%s", h)
+		if err := h.run(t, ctx, h); err != nil {
+			return fmt.Errorf("%s: %w", h.what, err)
 		}
-		t.mu.Lock()
-		t.counts[h.What]++
-		t.mu.Unlock()
+		t.counts[h.what]++
 	}
 	return nil
 }
 
-func (t *injector) one(ctx context.Context, h processFault) error {
-	switch h.What {
-	case killEngine:
-		return t.killEngine(ctx)
-	case killAgent:
-		if err := t.agents[h.Who].Kill(); err != nil {
-			return err
-		}
-		_, err := t.agents[h.Who].Start(ctx)
-		return err
-	case freezeEngine:
-		return t.freeze(ctx, t.Engine, h.For)
-	case freezeAgent:
-		return t.freezeAgent(ctx, h)
-	case fullEngine:
-		return t.fullDisk(ctx, t.Engine, h.For, t.felt)
-	case fullAgent:
-		return t.fullDisk(ctx, t.agents[h.Who], h.For, nil)
-	case clockAhead:
-		return t.skew(ctx, skewOfClock, h.For)
-	case clockBehind:
-		return t.skew(ctx, -skewOfClock, h.For)
-	case leapForward:
-		return t.leap(ctx, leapAhead)
-	case leapBack:
-		return t.leap(ctx, -leapBehind)
-	case cutEngine:
-		t.front.cut()
-		return nil
-	}
-	return errors.New("this happening is not known")
-}
-
 // killEngine kills the engine and starts it again.
-func (t *injector) killEngine(ctx context.Context) error {
+func (t *injector) killEngine(ctx context.Context, _ processFault) error {
 	if err := t.Kill(); err != nil {
 		return err
 	}
-	t.front.cut()
+	t.front.CloseClientConnections()
 	_, err := t.Start(ctx)
 	return err
+}
+
+func (t *injector) killAgent(ctx context.Context, h processFault) error {
+	if err := t.agents[h.Who].Kill(); err != nil {
+		return err
+	}
+	_, err := t.agents[h.Who].Start(ctx)
+	return err
+}
+
+func (t *injector) cutEngine(context.Context, processFault) error {
+	t.front.CloseClientConnections()
+	return nil
+}
+
+func (t *injector) freezeEngine(ctx context.Context, h processFault) error {
+	return t.freeze(ctx, t.Engine, h.For)
 }
 
 func (t *injector) freeze(ctx context.Context, p *process.Process, d time.Duration) error {
@@ -106,7 +84,7 @@ func (t *injector) freeze(ctx context.Context, p *process.Process, d time.Durati
 }
 
 // freezeAgent freezes an agent. When the agent continues, it may send a call that it had prepared. A service
-// without a fence gives no guarantee about such a late call, so the proxy of such a service drops it.
+// without a fence gives no guarantee about such a late call, so such a service is out of order meanwhile.
 func (t *injector) freezeAgent(ctx context.Context, h processFault) error {
 	p := t.agents[h.Who]
 	if h.Who == services.Inventory {
@@ -120,15 +98,14 @@ func (t *injector) freezeAgent(ctx context.Context, h processFault) error {
 		func() error { return errors.Join(thaw(p), port.Sleep(ctx, settleTime)) }))
 }
 
-// quietly waits until no call runs at these services, and calls do while their proxies let no new call
-// through.
+// quietly waits until no call runs at these services, and calls do while they take no new call.
 func (t *injector) quietly(ctx context.Context, names []string, do func() error) error {
 	for _, name := range names {
-		t.proxies[name].close()
+		t.Fleet.BeginOutage(name)
 	}
 	defer func() {
 		for _, name := range names {
-			t.proxies[name].reopen()
+			t.Fleet.EndOutage(name)
 		}
 	}()
 	for _, name := range names {
@@ -148,12 +125,20 @@ func (t *injector) quietly(ctx context.Context, names []string, do func() error)
 // of the largest file would often have no effect, because the database writes over its own log again.
 const almostNothing = 4096
 
+func (t *injector) fullEngine(ctx context.Context, h processFault) error {
+	return t.fullDisk(ctx, t.Engine, h.For, t.felt)
+}
+
+func (t *injector) fullAgent(ctx context.Context, h processFault) error {
+	return t.fullDisk(ctx, t.agents[h.Who], h.For, nil)
+}
+
 // fullDisk limits the size of a process's files to almost nothing, for a time after the process notices. felt
 // waits until the process notices. It is nil if that cannot be observed.
 func (t *injector) fullDisk(ctx context.Context, p *process.Process, d time.Duration,
 	felt func(context.Context) error,
 ) error {
-	if err := limitFiles(p.Pid(), almostNothing); err != nil {
+	if err := limitFiles(p, almostNothing); err != nil {
 		return fmt.Errorf(
 			"NO FULL DISK CAN BE MADE HERE, and a soak without one proves less than it says: %w", err)
 	}
@@ -164,7 +149,7 @@ func (t *injector) fullDisk(ctx context.Context, p *process.Process, d time.Dura
 	if err == nil {
 		err = port.Sleep(ctx, d)
 	}
-	return errors.Join(err, limitFiles(p.Pid(), noLimit))
+	return errors.Join(err, limitFiles(p, noLimit))
 }
 
 // probePrefix is the prefix of the IDs of orders that detect a full disk.
@@ -187,6 +172,22 @@ func (t *injector) felt(ctx context.Context) error {
 		}
 	}
 	return errors.New("the engine goes on storing with a full disk")
+}
+
+func (t *injector) clockAhead(ctx context.Context, h processFault) error {
+	return t.skew(ctx, skewOfClock, h.For)
+}
+
+func (t *injector) clockBehind(ctx context.Context, h processFault) error {
+	return t.skew(ctx, -skewOfClock, h.For)
+}
+
+func (t *injector) leapForward(ctx context.Context, _ processFault) error {
+	return t.leap(ctx, leapAhead)
+}
+
+func (t *injector) leapBack(ctx context.Context, _ processFault) error {
+	return t.leap(ctx, -leapBehind)
 }
 
 // skew makes the engine's clock differ from all others, within the declared limit.

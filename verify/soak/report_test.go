@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/demo/audit"
+	"github.com/stepkeeper/stepkeeper/demo/services"
 	"github.com/stepkeeper/stepkeeper/demo/stage"
 )
 
@@ -37,8 +37,8 @@ type Report struct {
 	// cancels of unknown orders, which detect a full disk; not included in the number of orders
 	Probes int `json:"probes"`
 
-	Faults   map[string]int `json:"faults"`
-	Services map[string]int `json:"service_faults"`
+	Faults   map[string]int         `json:"faults"`
+	Services map[services.Fault]int `json:"service_faults"`
 	// time from the end of the faults to the end of the last order
 	SettleSeconds float64           `json:"settle_seconds"`
 	Restarts      []stage.Restart   `json:"restarts"`
@@ -72,9 +72,14 @@ func (r *Report) outcomes(orders []audit.Order) {
 // missing lists the faults that never happened.
 func (r *Report) missing() []string {
 	var none []string
-	for _, what := range append(slices.Clone(processFaults), networkFaults()...) {
-		if r.Faults[what] == 0 && !slices.Contains(none, what) {
-			none = append(none, what)
+	for _, kind := range processFaults {
+		if r.Faults[kind.what] == 0 {
+			none = append(none, kind.what)
+		}
+	}
+	for fault := range rates(0)[services.Inventory] {
+		if r.Services[fault] == 0 {
+			none = append(none, string(fault))
 		}
 	}
 	return none

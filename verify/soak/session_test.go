@@ -19,33 +19,25 @@ import (
 // errFailed means that the run completed and a check failed. The report states which.
 var errFailed = errors.New("the soak failed")
 
-// Options configures a soak. Binary and Self must be set.
+// Options configures a soak.
 type Options struct {
 	Seed   uint64
 	Length time.Duration // length of the run; with faults, use at least a minute
-	Rate   int           // orders per second; 0 means 10
-	Binary string        // path of the stepkeeper executable
-	Self   string        // path of a program that calls serveAgent if isAgent returns true
+	Rate   int           // orders per second
 	Dir    string        // folder of the run; "" means a temporary one, removed if the run succeeds
 	Report string        // path of the JSON report; "" means no report
 	Out    io.Writer
-	// longest time from the last fault to the end of the last order; 0 means 2 minutes
-	Settle time.Duration
 	// Quiet leaves out the faults of processes and clocks.
 	Quiet bool
-	// Lie holds, by service, the share of calls that report success without an effect. The audit must notice
-	// them.
-	Lie map[string]float64
+	// Lie is the share of the payment's calls that report success without an effect. The audit must notice them.
+	Lie float64
 }
+
+// settleLimit is the longest time from the last fault to the end of the last order.
+const settleLimit = 2 * time.Minute
 
 // Run runs a soak.
 func Run(ctx context.Context, o Options) (report Report, err error) {
-	if o.Rate <= 0 {
-		o.Rate = 10
-	}
-	if o.Settle <= 0 {
-		o.Settle = 2 * time.Minute
-	}
 	dir, remove, err := stage.Folder(o.Dir, "stepkeeper-soak-")
 	if err != nil {
 		return report, err
@@ -134,19 +126,19 @@ func (s *session) at(ctx context.Context, report *Report, all []processFault) er
 	sending.Go(func() { s.app.run(selling, work) })
 	begun := time.Now()
 	err := s.injector.run(work, all)
-	if err == nil { // network faults continue until Length has passed
+	if err == nil { // the services' faults continue until Length has passed
 		err = port.Sleep(ctx, time.Until(begun.Add(s.o.Length)))
 	}
 	closing()
-	s.site.endFaults()
+	s.site.Fleet.Calm()
 	if err != nil {
 		return err
 	}
 	faultsEnded := time.Now()
 	s.say(
 		"the faults have ended after %.1f s with %d orders; now everything has to come to its end within %s",
-		time.Since(s.began).Seconds(), s.app.Progress().Lines, s.o.Settle)
-	limited, cancel := context.WithTimeout(work, s.o.Settle)
+		time.Since(s.began).Seconds(), s.app.Progress().Lines, settleLimit)
+	limited, cancel := context.WithTimeout(work, settleLimit)
 	defer cancel()
 	if err := s.settle(limited, &sending, stopOperator, &operatorLoop); err != nil && ctx.Err() != nil {
 		return ctx.Err()
@@ -228,7 +220,7 @@ func (s *session) conclude(ctx context.Context, r *Report) error {
 			}
 		}
 	}
-	s.site.front.cut()
+	s.site.front.CloseClientConnections()
 	rest, small := s.site.rest(ctx, r.Before)
 	r.Rest = rest
 	r.Restarts = s.site.Restarts()
@@ -252,17 +244,10 @@ func (s *session) conclude(ctx context.Context, r *Report) error {
 
 func (s *session) counts(r *Report) {
 	r.Faults = s.injector.counts
-	r.Services = map[string]int{}
+	r.Services = map[services.Fault]int{}
 	for _, name := range services.Names() {
-		for what, n := range s.site.proxies[name].did() {
-			r.Faults[what] += n
-		}
-		c := s.site.Fleet.Counts(name)
-		for what, n := range map[string]int{
-			"failed before the effect": c.Before, "failed after it": c.After,
-			"429": c.TooMany, "hung": c.Hang, "answer lost": c.Cut, "late effect": c.Late,
-		} {
-			r.Services[what] += n
+		for fault, n := range s.site.Fleet.Counts(name).Faults {
+			r.Services[fault] += n
 		}
 	}
 	r.Resubmitted = s.operatorLoop.resubmitted()
@@ -274,9 +259,6 @@ func (s *session) counts(r *Report) {
 
 // audit reads the services' books.
 func (s *session) audit(ctx context.Context, r *Report, orders []audit.Order) error {
-	for _, p := range s.site.proxies {
-		p.behind.Wait() // an in-flight call may still arrive, and must change nothing
-	}
 	result, err := s.site.Audit(ctx, orders)
 	if err != nil {
 		return err
@@ -295,7 +277,7 @@ func (r *Report) judge(small bool, o Options) {
 		why = append(why, fmt.Sprintf("%d violations", n))
 	}
 	if n := r.Unfinished + r.Error; n > 0 {
-		why = append(why, fmt.Sprintf("%d orders without an end %s after the last fault", n, o.Settle))
+		why = append(why, fmt.Sprintf("%d orders without an end %s after the last fault", n, settleLimit))
 	}
 	if missing := r.missing(); len(missing) > 0 && !o.Quiet {
 		why = append(why, "never happened: "+strings.Join(missing, ", "))

@@ -6,6 +6,10 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,98 +29,115 @@ import (
 // readyPatience is the longest time until a process is ready, on a busy machine.
 const readyPatience = time.Minute
 
-// site holds everything that runs: services, proxies before them, engine, agents outside.
+// site holds everything that runs: services, engine, agents outside.
 type site struct {
 	*stage.Stage
-	proxies map[string]*proxy
-	front   *cutListener // address of the engine, the same for each of its processes
-	agents  map[string]*process.Process
-	api     *client.Client // through the front
-	once    *client.Client // the same without retries
-	base    atomic.Int64   // offset of all clocks, in nanoseconds
+	front  *httptest.Server // forwards to the engine, at the same address for each of its processes
+	agents map[string]*process.Process
+	api    *client.Client // through the front
+	once   *client.Client // the same without retries
+	base   atomic.Int64   // offset of all clocks, in nanoseconds
 }
 
 // now returns the time by the agents' clock, which the operator and the application use too.
 func (s *site) now() time.Time { return time.Now().Add(time.Duration(s.base.Load())) }
 
-// build makes the site. It starts only the services and proxies.
-func build(ctx context.Context, o Options, dir string) (*site, error) {
-	s := &site{proxies: map[string]*proxy{}, agents: map[string]*process.Process{}}
-	rates := services.DefaultRates()
-	for name, r := range rates {
-		r.Lie = o.Lie[name]
-		rates[name] = r
-	}
-	workflows := filepath.Join(dir, "workflows")
-	clock := filepath.Join(dir, "engine.clock")
-	var err error
-	s.Stage, err = stage.New(ctx, dir, o.Binary, workflows, services.Options{Seed: o.Seed, Rates: rates})
-	if err != nil {
-		return s, err
-	}
-	s.Engine.Env = append(s.Engine.Env, clockVariable+"="+clock)
-	s.Engine.Patience = readyPatience
-	for _, name := range services.Names() {
-		w := faultShares(name == services.Inventory, name != services.Shipping)
-		s.proxies[name], err = newProxy(ctx, name, s.Fleet.URL(name), o.Seed, w)
-		if err != nil {
-			return s, err
+// rates returns the faults of the services and of the network before them. A copy of a call may arrive only
+// if the service recognises keys, and a call may arrive after its caller has given up only if the service
+// fences. The other grades give no guarantee in these cases (docs/explanation/protocol.md, Grades). Faults that
+// leave an effect of the plain service in doubt need the operator, so there are fewer.
+func rates(lie float64) map[string]services.Rates {
+	all := services.DefaultRates()
+	all[services.Payment][services.Lie] = lie
+	for name, r := range all {
+		r[services.Reset] = 0.01
+		if name == services.Shipping {
+			r[services.Hang] = 0.004
+			r[services.Cut] = 0.008
+			r[services.Torn] = 0.002
+			continue
 		}
+		r[services.Hang] = 0.008
+		r[services.Cut] = 0.04
+		r[services.Torn] = 0.01
+		r[services.Twice] = 0.03
 	}
-	s.front, err = newForwarder(ctx, s.address)
-	if err != nil {
-		return s, err
-	}
-	s.api, err = client.New(s.front.url(), client.WithRetry(1000, time.Minute))
-	if err != nil {
-		return s, err
-	}
-	s.once, err = client.New(s.front.url(), client.WithRetry(1, time.Second))
-	if err != nil {
-		return s, err
-	}
-	return s, s.files(o)
+	all[services.Inventory][services.Again] = 0.02
+	all[services.Inventory][services.Late] = 0.013
+	return all
 }
 
-// racedFile is the workflow of the orders with races, loops and deadlines.
+// slowFor is close to the timeout of a step.
+const slowFor = 800 * time.Millisecond
+
+// build makes the site. It starts only the services.
+func build(ctx context.Context, o Options, dir string) (*site, error) {
+	s := &site{agents: map[string]*process.Process{}}
+	var err error
+	s.Stage, err = stage.New(ctx, dir, program, filepath.Join(dir, "workflows"),
+		services.Options{Seed: o.Seed, Rates: rates(o.Lie), SlowFor: slowFor})
+	if err != nil {
+		return s, err
+	}
+	s.Engine.Env = append(s.Engine.Env, clockVariable+"="+s.File("engine.clock"))
+	s.Engine.Patience = readyPatience
+	s.front = httptest.NewServer(&httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.Out.URL.Scheme = "http"
+			r.Out.URL.Host = strings.TrimPrefix(s.Engine.URL(), "http://")
+		},
+		FlushInterval: -1,
+		// The caller sees a broken connection, as it would without the front.
+		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
+		ErrorLog:     slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
+		Transport:    &http.Transport{DisableKeepAlives: true},
+	})
+	s.front.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+	s.api, err = client.New(s.front.URL, client.WithRetry(1000, time.Minute))
+	if err != nil {
+		return s, err
+	}
+	s.once, err = client.New(s.front.URL, client.WithRetry(1, time.Second))
+	if err != nil {
+		return s, err
+	}
+	return s, s.files()
+}
+
+// racedFile is the workflow of the orders with races, loops and deadlines. Its agents have the clock skew of the soak.
 //
 //go:embed testdata/raced.yaml
 var racedFile []byte
 
-// skewed returns a workflow whose agents have the clock skew of the soak.
-func skewed(name string, workflow []byte) ([]byte, error) {
+// orderFile returns the workflow of the other orders, with that clock skew.
+func orderFile() ([]byte, error) {
 	const shipped = "clockSkew: 100ms"
-	if n := bytes.Count(workflow, []byte(shipped)); n != len(services.Names()) {
-		return nil, fmt.Errorf("%s declares %q for %d agents, not for all: the soak cannot change it", name,
-			shipped, n)
+	text, err := examples.Files.ReadFile("order/order.yaml")
+	if n := bytes.Count(text, []byte(shipped)); err == nil && n != len(services.Names()) {
+		err = fmt.Errorf("examples/order/order.yaml declares %q for %d agents, not for all", shipped, n)
 	}
-	return bytes.ReplaceAll(workflow, []byte(shipped), []byte("clockSkew: "+clockSkew.String())), nil
+	return bytes.ReplaceAll(text, []byte(shipped), []byte("clockSkew: "+clockSkew.String())), err
 }
 
 // files writes the files of engine and agents, and sets how the agents are started.
-func (s *site) files(o Options) error {
-	order, err := examples.Files.ReadFile("order/order.yaml")
+func (s *site) files() error {
+	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	order, err = skewed("examples/order/order.yaml", order)
+	order, err := orderFile()
 	if err != nil {
 		return err
 	}
-	raced, err := skewed("verify/soak/testdata/raced.yaml", racedFile)
-	if err != nil {
-		return err
-	}
-	url := func(name string) string { return s.proxies[name].url() }
 	isOutside := func(name string) bool { return slices.Contains(outside, name) }
 	if err := os.MkdirAll(s.File("workflows"), 0o700); err != nil {
 		return err
 	}
 	for name, text := range map[string][]byte{
 		filepath.Join("workflows", "order.yaml"): order,
-		filepath.Join("workflows", "raced.yaml"): raced,
-		"agents.yaml":                            agents.File(url, isOutside),
-		"outside-agents.yaml":                    agents.File(url, nil),
+		filepath.Join("workflows", "raced.yaml"): racedFile,
+		"agents.yaml":                            agents.File(s.Fleet.URL, isOutside),
+		"outside-agents.yaml":                    agents.File(s.Fleet.URL, nil),
 	} {
 		if err := os.WriteFile(s.File(name), text, 0o600); err != nil {
 			return err
@@ -128,21 +149,18 @@ func (s *site) files(o Options) error {
 	}
 	for _, name := range outside {
 		s.agents[name] = &process.Process{
-			Name: "agent " + name, Binary: o.Self, Patience: readyPatience,
+			Name: "agent " + name, Binary: self, Patience: readyPatience,
 			Log: s.File("agent-" + name + ".log"),
 			Env: []string{
 				agentVariable + "=" + name, fileVariable + "=" + s.File("outside-agents.yaml"),
 				clockVariable + "=" + s.File("agents.clock"),
-				"STEPKEEPER_ENDPOINT=" + s.front.url(), "STEPKEEPER_LEDGER_FOLDER=" + s.File("ledger-"+name),
+				"STEPKEEPER_ENDPOINT=" + s.front.URL, "STEPKEEPER_LEDGER_FOLDER=" + s.File("ledger-"+name),
 				"AWS_REGION=eu-central-1", "AWS_ACCESS_KEY_ID=any", "AWS_SECRET_ACCESS_KEY=thing",
 			},
 		}
 	}
 	return nil
 }
-
-// address returns the address of the present engine.
-func (s *site) address() string { return strings.TrimPrefix(s.Engine.URL(), "http://") }
 
 // start starts engine and agents.
 func (s *site) start(ctx context.Context) (engine time.Duration, err error) {
@@ -176,22 +194,9 @@ func (s *site) close() error {
 	}
 	err := s.stop()
 	if s.front != nil {
-		s.front.end()
-	}
-	for _, p := range s.proxies {
-		if p != nil {
-			p.end()
-		}
+		s.front.Close()
 	}
 	return errors.Join(err, s.Fleet.Close())
-}
-
-// endFaults ends the faults of the services and the network.
-func (s *site) endFaults() {
-	s.Fleet.Calm()
-	for _, p := range s.proxies {
-		p.faultsOff.Store(true)
-	}
 }
 
 // setClocks sets the offset of the engine's clock from the others.

@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -61,11 +60,9 @@ func TestSoak(t *testing.T) {
 	}
 	ctx, stop := signal.NotifyContext(t.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	self, err := os.Executable()
-	require.NoError(t, err)
-	_, err = Run(ctx, Options{
-		Seed: *seed, Rate: *rate, Binary: program, Self: self, Report: *report,
-		Dir: *keep, Length: time.Duration(*minutes * float64(time.Minute)), Out: os.Stdout,
+	_, err := Run(ctx, Options{
+		Seed: *seed, Rate: *rate, Report: *report, Dir: *keep, Out: os.Stdout,
+		Length: time.Duration(*minutes * float64(time.Minute)),
 	})
 	require.NoError(t, err)
 }
@@ -91,10 +88,8 @@ func buildAndRun(m *testing.M) int {
 // short is a soak of a few seconds: services and network misbehave, nothing happens to processes.
 func short(t *testing.T) Options {
 	t.Helper()
-	self, err := os.Executable()
-	require.NoError(t, err)
 	return Options{
-		Seed: 3, Length: 5 * time.Second, Rate: 20, Binary: program, Self: self,
+		Seed: 3, Length: 5 * time.Second, Rate: 20,
 		Dir:    filepath.Join(t.TempDir(), "soak"),
 		Report: filepath.Join(t.TempDir(), "soak.json"), Out: &log{t: t}, Quiet: true,
 	}
@@ -115,7 +110,6 @@ func (l *log) Write(p []byte) (int, error) {
 
 func TestHonestServicesPass(t *testing.T) {
 	o := short(t)
-	require.NoError(t, os.MkdirAll(o.Dir, 0o700))
 	r, err := Run(t.Context(), o)
 	require.NoError(t, err)
 	require.True(t, r.Passed, "report %+v", r)
@@ -128,50 +122,15 @@ func TestHonestServicesPass(t *testing.T) {
 	require.Contains(t, string(text), `"passed": true`)
 }
 
-// finding is a violation without its order.
-type finding struct{ what, expected, found string }
-
-// What a lie leads to. An order is Processed without the effect; or it is Compensated with it, because
-// the reversal was the lie. Where such an order is resubmitted, its new run has the effect once more.
-var (
-	neverCharged  = finding{"net charges of a processed order", "1", "0"}
-	neverRefunded = finding{"net charges of an undone order", "0", "1"}
-	chargedAgain  = finding{"net charges of a processed order", "1", "2"}
-	refundedHalf  = finding{"net charges of an undone order", "0", "2"}
-	neverMailed   = finding{"net confirmations of a processed order", "1", "0"}
-)
-
-// TestCheatingServiceIsNoticed: the whole chain, services to verdict, can fail. What is found is the
-// lie, and nothing else.
+// TestCheatingServiceIsNoticed: the whole chain, services to verdict, can fail. What is found is the lie.
 func TestCheatingServiceIsNoticed(t *testing.T) {
-	for service, lie := range map[string]struct {
-		sure    finding   // comes in any run
-		perhaps []finding // where an order was undone
-	}{
-		services.Payment:      {neverCharged, []finding{neverRefunded, chargedAgain, refundedHalf}},
-		services.Notification: {neverMailed, nil},
-	} {
-		t.Run(service, func(t *testing.T) {
-			if testing.Short() && service != services.Payment {
-				t.Skip("one service is enough for a short run")
-			}
-			o := short(t)
-			o.Lie = map[string]float64{service: 0.2}
-			require.NoError(t, os.MkdirAll(o.Dir, 0o700))
-			r, err := Run(t.Context(), o)
-			require.ErrorIs(t, err, errFailed, service)
-			require.False(t, r.Passed, service)
-			met := map[finding]int{}
-			for _, v := range r.Violations {
-				f := finding{v.What, v.Expected, v.Found}
-				met[f]++
-				if v.Service != service || v.Order == "" || f != lie.sure &&
-					!slices.Contains(lie.perhaps, f) {
-					t.Errorf("violation %s: that is not what %s lies about", v, service)
-				}
-			}
-			require.NotZero(t, met[lie.sure], "%+v", lie.sure)
-			t.Logf("found %v", met)
-		})
+	o := short(t)
+	o.Lie = 0.2
+	r, err := Run(t.Context(), o)
+	require.ErrorIs(t, err, errFailed)
+	require.False(t, r.Passed)
+	require.NotEmpty(t, r.Violations)
+	for _, v := range r.Violations {
+		require.Equal(t, services.Payment, v.Service, v)
 	}
 }

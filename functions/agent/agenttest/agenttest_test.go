@@ -26,9 +26,11 @@ type shop struct {
 	failsOnNothing, undoIsNoop               bool
 	ignoresTime, remembersRefusals, liesNone bool
 	saysDone                                 bool // though it refuses
+	landsLate                                bool // a slow do, though its caller has gone
 	remembers                                int  // keys; 0: all of them
 
 	mu       sync.Mutex
+	delay    time.Duration // before each do
 	refusing bool
 	done     map[string]int
 	undone   map[string]int
@@ -49,7 +51,29 @@ func (s *shop) refuse(yes bool) {
 	s.refusing = yes
 }
 
+func (s *shop) slowDown(d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.delay = d
+}
+
 func (s *shop) buy(ctx context.Context, c worker.Call) (any, error) {
+	s.mu.Lock()
+	delay := s.delay
+	s.mu.Unlock()
+	if s.landsLate && delay > 0 {
+		time.AfterFunc(delay, func() { _, _ = s.sell(context.WithoutCancel(ctx), c) })
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	select {
+	case <-time.After(delay):
+	case <-ctx.Done():
+	}
+	return s.sell(ctx, c)
+}
+
+func (s *shop) sell(ctx context.Context, c worker.Call) (any, error) {
 	if ctx.Err() != nil && !s.ignoresTime {
 		return nil, ctx.Err()
 	}

@@ -138,12 +138,12 @@ func find(ctx context.Context, name string, sub subject, probe Probe) (r Report,
 	})
 	for i := range possible {
 		tr := &possible[i]
-		b := newBench(ctx, name, sub, probe, tr.with)
+		b := newBench(ctx, name, sub, probe, tr.of.with)
 		tr.run(b)
 		if b.broken != nil {
 			return r, fmt.Errorf("agenttest: %s: %w", tr.name, b.broken)
 		}
-		r.Trials = append(r.Trials, Trial{Name: tr.name, Rule: tr.rule, For: tr.grades, Wrong: b.wrong})
+		r.Trials = append(r.Trials, Trial{Name: tr.name, Rule: tr.rule, For: tr.of.grades, Wrong: b.wrong})
 		if probe.Tried != nil {
 			probe.Tried(i+1, len(possible))
 		}

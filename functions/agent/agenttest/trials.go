@@ -11,8 +11,7 @@ import (
 type trial struct {
 	name         string
 	rule         string
-	grades       []core.Grade // grades that a service earns only if the trial passes
-	with         core.Grade   // grade in the requests; the worker uses its ledger for Plain
+	of           class
 	needsUndo    bool
 	needsRefusal bool
 	needsDelay   bool
@@ -22,67 +21,59 @@ type trial struct {
 	run    func(b *bench)
 }
 
+// class is a class of trials.
+type class struct {
+	grades []core.Grade // grades that a service earns only if the trial passes
+	with   core.Grade   // grade in the requests; the worker uses its ledger for Plain
+}
+
 var (
-	everyGrade = []core.Grade{Fenced, Idempotent, Plain}
-	byKey      = []core.Grade{Fenced, Idempotent}
-	fenced     = []core.Grade{Fenced}
+	everyGrade = class{[]core.Grade{Fenced, Idempotent, Plain}, Idempotent}
+	byLedger   = class{[]core.Grade{Plain}, Plain}
+	byKey      = class{[]core.Grade{Fenced, Idempotent}, Idempotent}
+	fenced     = class{[]core.Grade{Fenced}, Fenced}
 	// An idempotent service is safe only if calls end in time (P21, an undo waits for quiet). A fenced
 	// service refuses late calls.
-	inTime = []core.Grade{Idempotent}
+	inTime = class{[]core.Grade{Idempotent}, Idempotent}
 )
 
 // trials lists all trials in the order in which they run. Only requests of the grade Plain use the
 // agent's ledger.
 var trials = []trial{
-	{name: "a do", rule: "P15", grades: everyGrade, with: Idempotent, run: func(b *bench) {
+	{name: "a do", rule: "P15", of: everyGrade, run: func(b *bench) {
 		b.effects(0, "before anything was asked for")
 		b.done(b.do(1), "the do")
 		b.effects(1, "after a do")
 	}},
-	{
-		name: "an undo", rule: "P24", grades: everyGrade, with: Idempotent, needsUndo: true,
-		run: func(b *bench) {
-			b.done(b.do(1), "the do")
-			b.done(b.undo(2), "its undo")
-			b.effects(0, "after a do and its undo")
-		},
-	},
-	{
-		name: "by the ledger: an undo", rule: "P31", grades: []core.Grade{Plain}, with: Plain, needsUndo: true,
-		run: func(b *bench) {
-			b.done(b.do(1), "the do")
-			b.done(b.undo(2), "its undo")
-			b.done(b.undo(2), "its undo, asked for again,")
-			b.effects(0, "after a do and its undo")
-		},
-	},
-	{
-		name: "by the ledger: duplicates", rule: "P31", grades: []core.Grade{Plain}, with: Plain,
-		run: func(b *bench) {
-			b.many(core.Do, 1)
-			b.done(b.do(1), "the do, asked for again,")
-			b.effects(1, "after duplicates of a do")
-		},
-	},
-	{
-		name: "by the ledger: answer lost", rule: "P31", grades: []core.Grade{Plain}, with: Plain, inside: true,
-		run: func(b *bench) {
-			b.hide = true
-			b.do(1)
-			b.hide = false
-			b.do(2)
-			b.effects(1, "after a do whose answer was lost, and another attempt,")
-		},
-	},
-	{
-		name: "by the ledger: undo before do", rule: "P31", grades: []core.Grade{Plain}, with: Plain,
-		needsUndo: true, run: func(b *bench) {
-			b.done(b.undo(2), "the undo of what was never done")
-			b.do(1)
-			b.effects(0, "after an undo and then its do")
-		},
-	},
-	{name: "late start", rule: "P25", grades: everyGrade, with: Idempotent, run: func(b *bench) {
+	{name: "an undo", rule: "P24", of: everyGrade, needsUndo: true, run: func(b *bench) {
+		b.done(b.do(1), "the do")
+		b.done(b.undo(2), "its undo")
+		b.effects(0, "after a do and its undo")
+	}},
+	{name: "by the ledger: an undo", rule: "P31", of: byLedger, needsUndo: true, run: func(b *bench) {
+		b.done(b.do(1), "the do")
+		b.done(b.undo(2), "its undo")
+		b.done(b.undo(2), "its undo, asked for again,")
+		b.effects(0, "after a do and its undo")
+	}},
+	{name: "by the ledger: duplicates", rule: "P31", of: byLedger, run: func(b *bench) {
+		b.many(core.Do, 1)
+		b.done(b.do(1), "the do, asked for again,")
+		b.effects(1, "after duplicates of a do")
+	}},
+	{name: "by the ledger: answer lost", rule: "P31", of: byLedger, inside: true, run: func(b *bench) {
+		b.hide = true
+		b.do(1)
+		b.hide = false
+		b.do(2)
+		b.effects(1, "after a do whose answer was lost, and another attempt,")
+	}},
+	{name: "by the ledger: undo before do", rule: "P31", of: byLedger, needsUndo: true, run: func(b *bench) {
+		b.done(b.undo(2), "the undo of what was never done")
+		b.do(1)
+		b.effects(0, "after an undo and then its do")
+	}},
+	{name: "late start", rule: "P25", of: everyGrade, run: func(b *bench) {
 		r := b.request(core.Do, 1)
 		r.ClaimedAt = r.ClaimedAt.Add(-core.Hour)
 		r.StopBy = r.ClaimedAt.Add(core.Minute)
@@ -100,7 +91,7 @@ var trials = []trial{
 		b.effects(0, "after a do that came too late")
 	}},
 
-	{name: "duplicate", rule: "P2", grades: byKey, with: Idempotent, run: func(b *bench) {
+	{name: "duplicate", rule: "P2", of: byKey, run: func(b *bench) {
 		one := b.do(1)
 		two := b.do(1)
 		b.done(one, "the do")
@@ -108,7 +99,7 @@ var trials = []trial{
 		b.effects(1, "after a do and its duplicate")
 		b.same(one, two)
 	}},
-	{name: "higher attempt", rule: "P2", grades: byKey, with: Idempotent, run: func(b *bench) {
+	{name: "higher attempt", rule: "P2", of: byKey, run: func(b *bench) {
 		one := b.do(1)
 		two := b.do(7)
 		b.done(one, "the do")
@@ -116,149 +107,119 @@ var trials = []trial{
 		b.effects(1, "after a do and another attempt of it")
 		b.same(one, two)
 	}},
-	{name: "duplicates at the same time", rule: "P2", grades: byKey, with: Idempotent, run: func(b *bench) {
+	{name: "duplicates at the same time", rule: "P2", of: byKey, run: func(b *bench) {
 		b.many(core.Do, 1)
 		b.effects(1, "after duplicates of a do at the same time")
 		b.done(b.do(2), "the do, asked for again,")
 		b.effects(1, "after one more")
 	}},
-	{name: "reply lost", rule: "P13", grades: byKey, with: Idempotent, run: func(b *bench) {
+	{name: "reply lost", rule: "P13", of: byKey, run: func(b *bench) {
 		b.lose = true
 		b.do(1)
 		b.lose = false
 		b.done(b.do(1), "the do, whose reply was lost and which came again,")
 		b.effects(1, "after a do that was handled twice, because its reply was lost,")
 	}},
-	{name: "answer lost", rule: "P7", grades: byKey, with: Idempotent, inside: true, run: func(b *bench) {
+	{name: "answer lost", rule: "P7", of: byKey, inside: true, run: func(b *bench) {
 		b.hide = true
 		b.do(1)
 		b.hide = false
 		b.done(b.do(2), "the do, after an attempt whose answer was lost,")
 		b.effects(1, "after two attempts, the answer of the first lost,")
 	}},
-	{
-		name: "undo after an answer was lost", rule: "P24", grades: byKey, with: Idempotent, needsUndo: true,
-		inside: true, run: func(b *bench) {
-			b.hide = true
-			b.do(1)
-			b.hide = false
-			b.done(b.undo(2), "the undo of a do whose answer was lost")
-			b.effects(0, "after the undo of a do whose answer was lost")
-		},
-	},
-	{
-		name: "undo before do", rule: "P20", grades: byKey, with: Idempotent, needsUndo: true,
-		run: func(b *bench) {
-			b.done(b.undo(2), "the undo of what was never done")
-			b.effects(0, "after the undo of what was never done")
-		},
-	},
-	{
-		name: "duplicate undo", rule: "P2", grades: byKey, with: Idempotent, needsUndo: true,
-		run: func(b *bench) {
-			b.done(b.do(1), "the do")
-			b.done(b.undo(2), "the undo")
-			b.done(b.undo(2), "its duplicate")
-			b.done(b.undo(3), "another attempt of it")
-			b.effects(0, "after a do and three undos")
-		},
-	},
-	{
-		name: "answer of an undo lost", rule: "P7", grades: byKey, with: Idempotent, needsUndo: true,
-		inside: true, run: func(b *bench) {
-			b.done(b.do(1), "the do")
-			b.hide = true
-			b.undo(2)
-			b.hide = false
-			b.done(b.undo(3), "the undo, after an attempt whose answer was lost,")
-			b.effects(0, "after a do and two attempts to undo it")
-		},
-	},
-	{
-		name: "undos at the same time", rule: "P2", grades: byKey, with: Idempotent, needsUndo: true,
-		run: func(b *bench) {
-			b.done(b.do(1), "the do")
-			b.many(core.UndoOp, 2)
-			b.done(b.undo(3), "the undo, asked for again,")
-			b.effects(0, "after a do and duplicates of its undo")
-		},
-	},
-	{
-		name: "a refusal is not remembered", rule: "P18", grades: byKey, with: Idempotent, needsRefusal: true,
-		run: func(b *bench) {
-			b.probe.Refuse(true)
-			r := b.do(1)
-			b.probe.Refuse(false)
-			if r != nil && r.Outcome == core.OutcomeDone {
-				b.fail("the service was made to refuse, and the agent answered done")
-			}
-			b.effects(0, "after a do that was refused")
-			b.done(b.do(2), "the do, resubmitted after a refusal,")
-			b.effects(1, "after a refusal and another attempt")
-		},
-	},
+	{name: "undo after an answer was lost", rule: "P24", of: byKey, needsUndo: true, inside: true, run: func(b *bench) {
+		b.hide = true
+		b.do(1)
+		b.hide = false
+		b.done(b.undo(2), "the undo of a do whose answer was lost")
+		b.effects(0, "after the undo of a do whose answer was lost")
+	}},
+	{name: "undo before do", rule: "P20", of: byKey, needsUndo: true, run: func(b *bench) {
+		b.done(b.undo(2), "the undo of what was never done")
+		b.effects(0, "after the undo of what was never done")
+	}},
+	{name: "duplicate undo", rule: "P2", of: byKey, needsUndo: true, run: func(b *bench) {
+		b.done(b.do(1), "the do")
+		b.done(b.undo(2), "the undo")
+		b.done(b.undo(2), "its duplicate")
+		b.done(b.undo(3), "another attempt of it")
+		b.effects(0, "after a do and three undos")
+	}},
+	{name: "answer of an undo lost", rule: "P7", of: byKey, needsUndo: true, inside: true, run: func(b *bench) {
+		b.done(b.do(1), "the do")
+		b.hide = true
+		b.undo(2)
+		b.hide = false
+		b.done(b.undo(3), "the undo, after an attempt whose answer was lost,")
+		b.effects(0, "after a do and two attempts to undo it")
+	}},
+	{name: "undos at the same time", rule: "P2", of: byKey, needsUndo: true, run: func(b *bench) {
+		b.done(b.do(1), "the do")
+		b.many(core.UndoOp, 2)
+		b.done(b.undo(3), "the undo, asked for again,")
+		b.effects(0, "after a do and duplicates of its undo")
+	}},
+	{name: "a refusal is not remembered", rule: "P18", of: byKey, needsRefusal: true, run: func(b *bench) {
+		b.probe.Refuse(true)
+		r := b.do(1)
+		b.probe.Refuse(false)
+		if r != nil && r.Outcome == core.OutcomeDone {
+			b.fail("the service was made to refuse, and the agent answered done")
+		}
+		b.effects(0, "after a do that was refused")
+		b.done(b.do(2), "the do, resubmitted after a refusal,")
+		b.effects(1, "after a refusal and another attempt")
+	}},
 
+	{name: "time over before the call", rule: "P25", of: inTime, inside: true, run: func(b *bench) {
+		b.stall = true
+		b.probe.Timeout = b.probe.Timeout / 50
+		b.do(1)
+		b.effects(0, "after a do whose context had ended before it was called")
+	}},
 	{
-		name: "time over before the call", rule: "P25", grades: inTime, with: Idempotent, inside: true,
-		run: func(b *bench) {
-			b.stall = true
-			b.probe.Timeout = b.probe.Timeout / 50
-			b.do(1)
-			b.effects(0, "after a do whose context had ended before it was called")
-		},
-	},
-	{
-		name: "call past stopBy", rule: "P25", grades: inTime, with: Idempotent, needsDelay: true,
+		name: "call past stopBy", rule: "P25", of: inTime, needsDelay: true,
 		run: (*bench).pastStopBy,
 	},
-	{name: "key after many others", rule: "P18", grades: byKey, with: Idempotent, run: func(b *bench) {
+	{name: "key after many others", rule: "P18", of: byKey, run: func(b *bench) {
 		b.done(b.do(1), "the do")
 		b.between()
 		b.done(b.do(2), "the do, asked for again after others,")
 		b.effects(1, "after a do, others, and the do again,")
 	}},
 
-	{name: "do after undo", rule: "P20", grades: fenced, with: Fenced, needsUndo: true, run: func(b *bench) {
+	{name: "do after undo", rule: "P20", of: fenced, needsUndo: true, run: func(b *bench) {
 		b.done(b.undo(2), "the undo of what was never done")
 		b.do(1)
 		b.effects(0, "after an undo and then its do, which came late,")
 	}},
-	{
-		name: "fence after many others", rule: "P20", grades: fenced, with: Fenced, needsUndo: true,
-		run: func(b *bench) {
-			b.done(b.undo(2), "the undo of what was never done")
-			b.between()
-			b.do(1)
-			b.effects(0, "after an undo, dos of other keys, and then its do,")
-		},
-	},
-	{
-		name: "late copy of what was undone", rule: "P20", grades: fenced, with: Fenced, needsUndo: true,
-		run: func(b *bench) {
-			b.done(b.do(1), "the do")
-			b.done(b.undo(2), "its undo")
-			b.do(1)
-			b.effects(0, "after a do, its undo, and a late copy of the do,")
-		},
-	},
-	{
-		name: "do and undo at the same time", rule: "P20", grades: fenced, with: Fenced, needsUndo: true,
-		run: func(b *bench) {
-			requests := make([]*message.Request, 0, b.probe.Together)
-			for i := range b.probe.Together {
-				op := core.Do
-				if i%2 == 1 {
-					op = core.UndoOp
-				}
-				requests = append(requests, b.request(op, 1+i%2))
+	{name: "fence after many others", rule: "P20", of: fenced, needsUndo: true, run: func(b *bench) {
+		b.done(b.undo(2), "the undo of what was never done")
+		b.between()
+		b.do(1)
+		b.effects(0, "after an undo, dos of other keys, and then its do,")
+	}},
+	{name: "late copy of what was undone", rule: "P20", of: fenced, needsUndo: true, run: func(b *bench) {
+		b.done(b.do(1), "the do")
+		b.done(b.undo(2), "its undo")
+		b.do(1)
+		b.effects(0, "after a do, its undo, and a late copy of the do,")
+	}},
+	{name: "do and undo at the same time", rule: "P20", of: fenced, needsUndo: true, run: func(b *bench) {
+		requests := make([]*message.Request, 0, b.probe.Together)
+		for i := range b.probe.Together {
+			op := core.Do
+			if i%2 == 1 {
+				op = core.UndoOp
 			}
-			b.send(requests...)
-			b.done(b.undo(3), "the undo, asked for again,")
-			b.effects(0, "after dos and undos at the same time")
-			b.do(1)
-			b.effects(0, "after one more late do")
-		},
-	},
+			requests = append(requests, b.request(op, 1+i%2))
+		}
+		b.send(requests...)
+		b.done(b.undo(3), "the undo, asked for again,")
+		b.effects(0, "after dos and undos at the same time")
+		b.do(1)
+		b.effects(0, "after one more late do")
+	}},
 }
 
 func (b *bench) same(one, two *message.Reply) {
