@@ -73,63 +73,6 @@ func TestMessageStaysUntilItsFollowUpIsDone(t *testing.T) {
 	}
 }
 
-// A batch returns the result of each order at its index, also after an order that cannot be read, and with
-// faults.
-func TestAnswersStandAtTheirPlaces(t *testing.T) {
-	w := actorstest.New(t, actorstest.Definition()).Boot()
-	r := w.Scheduler.Submit(ctx, []message.SubmitOrder{
-		*actorstest.Order("o-1"),
-		*actorstest.Order("o-2"),
-	})
-	require.Equal(t, "stored", answerOf(r[0]))
-	require.Equal(t, "stored", answerOf(r[1]))
-	w.Send(port.Replies, failure("o-2"))
-	w.Handle(port.Replies) // o-2 is being undone
-	bad := *actorstest.Order("../o")
-	unknown := *actorstest.Order("o-4")
-	other := *actorstest.Order("o-1")
-	unknown.Workflow = "missing"
-	other.Order = json.RawMessage(`1`)
-	orders := []message.SubmitOrder{
-		bad, *actorstest.Order("o-3"), unknown, *actorstest.Order("o-2"), bad, other,
-		*actorstest.Order("o-1"), *actorstest.Order("o-3"), *actorstest.Order("o-5"),
-	}
-	want := []string{
-		"../o refused invalid-field", "o-3 stored Processing", "o-4 refused unknown-workflow",
-		"o-2 known Compensating", "../o refused invalid-field",
-		"o-1 refused Processing other-content", "o-1 known Processing", "o-3 known Processing",
-		"o-5 unavailable",
-	}
-	store := &actorstest.Faulty{Store: w.Store}
-	w.Fail = func(_ string, m port.Message) error {
-		if r, ok := m.Value.(*message.Request); ok && r.OrderID == "o-5" {
-			return port.ErrUnavailable
-		}
-		return nil
-	}
-	for i, r := range w.SchedulerOn(store, 0, "other").Submit(ctx, orders) {
-		words := []string{r.OrderID, answerOf(r)}
-		if r.State != "" {
-			words = append(words, string(r.State))
-		}
-		if r.Refusal != nil {
-			words = append(words, r.Refusal.Code)
-		}
-		require.Equal(t, want[i], strings.Join(words, " "), "%v %v", i, r.Err)
-		require.Equal(t, answerOf(r) == "unavailable", r.Err != nil, "%v %v", i, r.Err)
-	}
-	require.Equal(t, 2, w.Counts["refused: invalid-field"])
-	require.Equal(t, 1, w.Counts["refused: unknown-workflow"])
-	require.Equal(t, 1, w.Counts["refused: other-content"])
-}
-
-func failure(order string) *message.Reply {
-	return actorstest.Failed(&message.Request{Schema: 1, SendRequest: core.SendRequest{
-		OrderID: order, Step: "a",
-		Attempt: 1, Operation: core.Do,
-	}}, "no")
-}
-
 // P13: only those messages of a batch come back whose own effects were not sent, wherever the failure is in
 // the batches of the queue.
 func TestOnlyWhatWasNotSentComesBack(t *testing.T) {
@@ -341,26 +284,37 @@ func TestDoubtfulCommitIsLookedAt(t *testing.T) {
 	}
 }
 
-// P12: the write itself may have been lost with its answer; it is made again.
+// P12: a write may have been lost with its answer; it is made again. If the time of the handling ends before it is
+// known whether the commit was stored, the message comes back, also if the decision sends nothing.
 func TestLostCommitIsMadeAgain(t *testing.T) {
-	w, asked := begun(t)
-	s := w.SchedulerOn(&actorstest.Faulty{
-		Store:      w.Store,
-		FailCommit: actorstest.OnCall(1, errors.New("connection lost")),
-	}, 10, "other")
-	require.Empty(t, s.Handle(ctx, port.Replies, deliver(actorstest.Done(asked["o-1 a/1 do"]))))
-	require.Equal(t, core.Processed, w.Task("o-1").Step("a").State)
-}
-
-// P12: if the handler's time is over before it can check whether its commit was stored, the message returns.
-func TestALostCommitAtTheEndOfTheHandlersTime(t *testing.T) {
-	w, asked := begun(t)
-	over, end := context.WithCancel(ctx)
-	s := w.SchedulerOn(&actorstest.Faulty{
-		Store:      w.Store,
-		FailCommit: func(int) error { end(); return errors.New("connection lost") },
-	}, 10, "other")
-	require.Len(t, s.Handle(over, port.Replies, deliver(actorstest.Done(asked["o-1 a/1 do"]))), 1)
+	for name, c := range map[string]struct {
+		replyTo  string
+		ends     bool
+		returned int
+	}{
+		"in time":                          {"shop", false, 0},
+		"at the end of the time":           {"shop", true, 1},
+		"at its end, and it sends nothing": {"", true, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, asked := begunWith(t, func(o *message.SubmitOrder) { o.ReplyTo = c.replyTo })
+			handling, end := context.WithCancel(ctx)
+			defer end()
+			calls := 0
+			s := w.SchedulerOn(&actorstest.Faulty{Store: w.Store, FailCommit: func(int) error {
+				if calls++; calls > 1 {
+					return nil
+				}
+				if c.ends {
+					end()
+				}
+				return errors.New("connection lost")
+			}}, 10, "other")
+			done := deliver(actorstest.Done(asked["o-1 a/1 do"]))
+			require.Len(t, s.Handle(handling, port.Replies, done), c.returned)
+			require.Equal(t, c.ends, w.Task("o-1").Step("a").State == core.Processing)
+		})
+	}
 }
 
 // forgetful stores every write, and loses every second answer.
@@ -422,32 +376,6 @@ func TestCommandThatCannotBeStored(t *testing.T) {
 	require.Equal(t, 1, w.Task("o-1").Commands.Number)
 }
 
-// A refusal names the field that is wrong.
-func TestRefusalsNameTheField(t *testing.T) {
-	w, _ := begun(t)
-	require.NoError(t, w.Store.Forget(ctx, []string{"o-1"}))
-	for want, change := range map[string]func(*message.SubmitOrder){
-		"workflow unknown-workflow": func(o *message.SubmitOrder) { o.Workflow = "missing" },
-		"replyTo unknown-reply-to":  func(o *message.SubmitOrder) { o.ReplyTo = "elsewhere" },
-		"orderId expired":           func(o *message.SubmitOrder) { o.OrderID = "o-1" },
-		"deadline deadline-passed":  func(o *message.SubmitOrder) { o.Deadline = core.TimeOf(w.Clock.Now()) },
-		" other-content": func(o *message.SubmitOrder) {
-			o.OrderID = "o-2"
-			o.Order = json.RawMessage(`2`)
-		},
-		"orderId invalid-field": func(o *message.SubmitOrder) { o.OrderID = "../o" },
-	} {
-		w.Scheduler.Submit(ctx, []message.SubmitOrder{*actorstest.Order("o-2")})
-		o := actorstest.Order("o-9")
-		change(o)
-		r := w.Boot().Scheduler.Submit(ctx, []message.SubmitOrder{*o})[0]
-		require.Equal(t, "refused", answerOf(r), want)
-		require.Equal(t, want, r.Refusal.Field+" "+r.Refusal.Code)
-		require.GreaterOrEqual(t, len(r.Refusal.Text), 40, want)
-		require.NotContains(t, r.Refusal.Text, "%!", want)
-	}
-}
-
 // P32: the queue wait of one agent is kept when that of another agent is learnt.
 func TestWaitsOfSeveralAgents(t *testing.T) {
 	w, asked := begun(t)
@@ -487,16 +415,9 @@ func TestReasonsOfAgents(t *testing.T) {
 	}
 }
 
-// P13: if the time of a handling ends while it is unknown whether its commit was stored, its message comes
-// back, also if the decision sends nothing.
-func TestUnknownCommitAtTheEndOfTheTime(t *testing.T) {
-	w, asked := begunWith(t, func(o *message.SubmitOrder) { o.ReplyTo = "" })
-	ending, end := context.WithCancel(ctx)
-	defer end()
-	store := &actorstest.Faulty{Store: w.Store, FailCommit: func(int) error {
-		end()
-		return errors.New("connection lost")
-	}}
-	done := deliver(actorstest.Done(asked["o-1 a/1 do"]))
-	require.Len(t, w.SchedulerOn(store, 0, "sick").Handle(ending, port.Replies, done), 1)
+func failure(order string) *message.Reply {
+	return actorstest.Failed(&message.Request{Schema: 1, SendRequest: core.SendRequest{
+		OrderID: order, Step: "a",
+		Attempt: 1, Operation: core.Do,
+	}}, "no")
 }

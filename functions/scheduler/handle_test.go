@@ -564,45 +564,65 @@ func TestReplyToThatIsGone(t *testing.T) {
 	require.Equal(t, []int{0, 1, 2, 3, 4, 5}, numbers(t, w))
 }
 
+// Submit returns the result of each order at its index, when all that the stored orders send is sent. A refusal names
+// the field that is wrong.
 func TestSubmit(t *testing.T) {
-	w := actorstest.New(t, actorstest.Definition()).Boot()
-	order := func(id string, change func(*message.SubmitOrder)) message.SubmitOrder {
+	w, _ := begun(t)
+	w.Scheduler.Submit(ctx, []message.SubmitOrder{*actorstest.Order("o-2"), *actorstest.Order("o-0")})
+	w.Send(port.Replies, failure("o-2"))
+	w.Handle(port.Replies) // o-2 is being undone
+	require.NoError(t, w.Store.Forget(ctx, []string{"o-0"}))
+	requests(t, w)
+	now := core.TimeOf(w.Clock.Now())
+	var orders []message.SubmitOrder
+	var want []string
+	submit := func(id, result string, change func(*message.SubmitOrder)) {
 		o := actorstest.Order(id)
-		if change != nil {
-			change(o)
+		change(o)
+		orders = append(orders, *o)
+		want = append(want, id+" "+result)
+	}
+	as := func(*message.SubmitOrder) {}
+	submit("../o", "refused  invalid-field orderId", as)
+	submit("o-3", "stored Processing", as)
+	submit("o-4", "refused  unknown-workflow workflow", func(o *message.SubmitOrder) { o.Workflow = "missing" })
+	submit("o-2", "known Compensating", as)
+	submit("../o", "refused  invalid-field orderId", as)
+	submit("o-1", "refused Processing other-content ", func(o *message.SubmitOrder) { o.Order = json.RawMessage(`1`) })
+	submit("o-1", "known Processing", as)
+	submit("o-3", "known Processing", as)
+	submit("o-6", "refused  unknown-reply-to replyTo", func(o *message.SubmitOrder) { o.ReplyTo = "elsewhere" })
+	submit("o-0", "refused  expired orderId", as)
+	submit("o-7", "refused  deadline-passed deadline", func(o *message.SubmitOrder) { o.Deadline = now })
+	submit("o-8", "stored Processing", func(o *message.SubmitOrder) { o.Deadline = now + 1 })
+	submit("o-5", "unavailable ", as)
+	w.Fail = func(_ string, m port.Message) error {
+		if r, ok := m.Value.(*message.Request); ok && r.OrderID == "o-5" {
+			return port.ErrUnavailable
 		}
-		return *o
+		return nil
 	}
-	orders := []message.SubmitOrder{
-		order("o-1", nil), order("o-2", nil), order("o-1", nil),
-		order("o-1", func(o *message.SubmitOrder) { o.Order = json.RawMessage(`{"total":13}`) }),
-		order("o-3", func(o *message.SubmitOrder) { o.Workflow = "missing" }),
-		order("o-4", func(o *message.SubmitOrder) { o.ReplyTo = "elsewhere" }),
-		order("../o", nil),
-	}
-	want := []string{
-		"stored Processing ", "stored Processing ", "known Processing ",
-		"refused Processing other-content",
-		"refused  unknown-workflow", "refused  unknown-reply-to", "refused  invalid-field",
-	}
-	for i, r := range w.Scheduler.Submit(ctx, orders) {
-		code := ""
+	results := w.SchedulerOn(w.Store, 0, "other").Submit(ctx, orders)
+	for i, r := range results {
+		got := fmt.Sprintf("%s %s %s", r.OrderID, answerOf(r), r.State)
 		if r.Refusal != nil {
-			code = r.Refusal.Code
+			got += fmt.Sprintf(" %s %s", r.Refusal.Code, r.Refusal.Field)
+			require.GreaterOrEqual(t, len(r.Refusal.Text), 40)
+			require.NotContains(t, r.Refusal.Text, "%!")
 		}
-		require.Equal(t, want[i], fmt.Sprintf("%s %s %s", answerOf(r), r.State, code), "%v", i)
-		require.Equal(t, orders[i].OrderID, r.OrderID, "%v", i)
+		require.Equal(t, want[i], got)
 	}
-	require.Len(t, requests(t, w), 4, "the requests were not sent before Submit returned")
+	require.Contains(t, results[10].Refusal.Text, now.String())
+	require.Equal(t, now+1, w.Task("o-8").Deadline.At)
+	require.Len(t, requests(t, w), 4, "the requests of o-3 and o-8 were not sent before Submit returned")
 	require.Empty(t, w.Take(port.Quarantine))
+	require.Equal(t, 2, w.Counts["refused: invalid-field"])
+	require.Equal(t, 1, w.Counts["refused: unknown-workflow"])
+	require.Equal(t, 1, w.Counts["refused: other-content"])
 	w.Refuse = "shop" // the status of a refusal cannot be sent
-	r := w.Scheduler.Submit(ctx, orders[4:5])[0]
-	require.Error(t, r.Err)
-	require.Nil(t, r.Refusal)
+	require.Equal(t, "unavailable", answerOf(w.Scheduler.Submit(ctx, orders[2:3])[0]))
 	w.Dead = true
-	if r := w.Scheduler.Submit(ctx, orders[:1]); answerOf(r[0]) != "unavailable" || r[0].Err == nil {
-		t.Errorf("no store, but %+v", r[0])
-	}
+	require.Equal(t, "unavailable", answerOf(w.Scheduler.Submit(ctx, orders[1:2])[0]))
 }
 
 // P17, H18: a Cancel that comes first keeps its order from running.

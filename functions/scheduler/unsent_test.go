@@ -259,22 +259,3 @@ func TestStatusesAreGivenUp(t *testing.T) {
 	require.Equal(t, 2, task.Undelivered[0].First)
 	require.Zero(t, task.Undelivered[0].ResendAt)
 }
-
-// The answer to a refused order is its only trace. If its receiver is gone, the order goes to quarantine.
-func TestARefusalWithoutAReceiverIsKept(t *testing.T) {
-	for _, body := range []string{
-		`{"schema":1,"orderId":"o-2","replyTo":"shop","workflow":"missing","order":1}`,
-		`{"schema":1,"orderId":"o-2","replyTo":"shop","workflow":"order","order":1,"extra":1}`,
-	} {
-		w, _ := begun(t)
-		w.Fail = func(queue string, m port.Message) error {
-			if queue == "shop" {
-				return port.ErrNotFound
-			}
-			return nil
-		}
-		d := port.Delivery{Message: port.Message{Body: []byte(body)}, ID: "m0", Receipt: "r0", Received: 1}
-		require.Empty(t, w.Scheduler.Handle(ctx, port.Intake, []port.Delivery{d}))
-		require.Len(t, w.Take(port.Quarantine), 1)
-	}
-}
