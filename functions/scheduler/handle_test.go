@@ -443,30 +443,6 @@ func TestWhatTeachesWaits(t *testing.T) {
 			w.Clock.Advance(time.Minute)
 		}
 	})
-	t.Run("a clock that leaps", func(t *testing.T) {
-		w, asked := begun(t)
-		send(t, w, waited(actorstest.Later(asked["o-1 b/1 do"]), core.Second))
-		send(t, w, waited(actorstest.Later(asked["o-1 a/1 do"]), core.Second))
-		require.Equal(t, 20*core.Second, allowed(t, w, w.Scheduler, "o-2"))
-		before := requests(t, w)
-		w.Clock.Advance(time.Hour)
-		send(t, w, waited(actorstest.Later(before["o-2 a/1 do"]), core.Hour))
-		require.Equal(t, 20*core.Second, allowed(t, w, w.Scheduler, "o-3"), "one request seemed to wait for an hour")
-		send(t, w, waited(actorstest.Later(requests(t, w)["o-3 a/1 do"]), 0))
-		w.Clock.Advance(time.Second)
-		require.Equal(t, 20*core.Second, allowed(t, w, w.Scheduler, "o-4"), "and the next one did not wait")
-	})
-	t.Run("a backlog", func(t *testing.T) {
-		w, _ := begun(t)
-		require.Equal(t, 20*core.Second, allowed(t, w, w.Scheduler, "o-2"))
-		require.Equal(t, 20*core.Second, allowed(t, w, w.Scheduler, "o-3"))
-		waiting := requests(t, w)
-		w.Clock.Advance(100 * time.Second)
-		send(t, w, waited(actorstest.Later(waiting["o-2 a/1 do"]), 100*core.Second))
-		w.Clock.Advance(time.Second)
-		send(t, w, waited(actorstest.Later(waiting["o-3 a/1 do"]), 101*core.Second))
-		require.Equal(t, 200*core.Second, allowed(t, w, w.Scheduler, "o-4"))
-	})
 	t.Run("a copy, and an older attempt", func(t *testing.T) {
 		w, asked := begun(t)
 		send(t, w, waited(actorstest.Later(asked["o-1 a/1 do"]), 0))
@@ -488,12 +464,11 @@ func TestWhatTeachesWaits(t *testing.T) {
 		w.Config = func(c *scheduler.Config) { c.QueuesSince = core.TimeOf(w.Clock.Now()) }
 		w.Clock.Advance(100 * time.Second)
 		w.Kill()
-		w.Clock.Advance(time.Second)
-		send(t, w, waited(actorstest.Later(requests(t, w)["o-2 a/1 do"]), 101*core.Second))
+		send(t, w, waited(actorstest.Later(requests(t, w)["o-2 a/1 do"]), 100*core.Second))
 		require.Equal(t, 20*core.Second, allowed(t, w, w.Scheduler, "o-3"), "no process ran for 100 s")
 		w.Clock.Advance(60 * time.Second)
 		send(t, w, waited(actorstest.Later(requests(t, w)["o-3 a/1 do"]), 60*core.Second))
-		require.Equal(t, 120*core.Second, allowed(t, w, w.Scheduler, "o-4"), "this one has waited")
+		require.Equal(t, 120*core.Second, allowed(t, w, w.Scheduler, "o-4"), "made as soon as there were queues")
 	})
 	t.Run("one that is returned to the queue", func(t *testing.T) {
 		w, asked := begun(t)
@@ -647,11 +622,15 @@ func TestCancelBeforeItsOrder(t *testing.T) {
 
 func TestCommandsThatCannotBe(t *testing.T) {
 	w, _ := begun(t)
+	w.Scheduler.Submit(ctx, []message.SubmitOrder{*actorstest.Order("o-0")})
+	require.NoError(t, w.Store.Forget(ctx, []string{"o-0"}))
+	w.Boot()
 	for _, c := range []struct {
 		control message.Control
 		code    string
 	}{
 		{message.Control{OrderID: "o-9", Event: core.Command{Name: core.UndoCommand, ID: "c"}}, "unknown-task"},
+		{message.Control{OrderID: "o-0", Event: core.Command{Name: core.Cancel, ID: "c"}}, message.CodeExpired},
 		{message.Control{OrderID: "o-1", Event: core.Wake{}}, "invalid-field"},
 		{message.Control{OrderID: "o-1", Event: core.Command{Name: core.Cancel}}, "invalid-field"},
 	} {

@@ -342,21 +342,6 @@ func TestAcceptedOrderStaysAccepted(t *testing.T) {
 			})
 		}
 	}
-	t.Run("what has expired says so", func(t *testing.T) {
-		w, _ := begun(t)
-		require.NoError(t, w.Store.Forget(ctx, []string{"o-1"}))
-		o := actorstest.Order("o-1")
-		o.Deadline = core.TimeOf(w.Clock.Now())
-		w.Clock.Advance(time.Hour)
-		r := w.Boot().Scheduler.Submit(ctx, []message.SubmitOrder{*o})[0]
-		require.Equal(t, "refused", answerOf(r))
-		require.Equal(t, message.CodeExpired, r.Refusal.Code)
-		cancel := message.Control{OrderID: "o-1", Event: core.Command{Name: core.Cancel, ID: "c"}}
-		_, err := w.Scheduler.Command(ctx, cancel)
-		var refusal *core.Refusal
-		require.ErrorAs(t, err, &refusal)
-		require.Equal(t, message.CodeExpired, refusal.Code)
-	})
 }
 
 // A priority has no effect, and its sender is notified.
