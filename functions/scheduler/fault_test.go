@@ -104,13 +104,13 @@ func TestRestartReportsWhatItCannotTakeUp(t *testing.T) {
 		taken int
 		err   string
 	}{
-		"an index": {actorstest.Faulty{FailDue: func(shard int) error {
+		"an index": {actorstest.Faulty{FailDue: func(shard, _ int) error {
 			if shard > 0 {
 				return actorstest.ErrFailing
 			}
 			return nil
 		}}, "", 4, "shard 1"},
-		"one document": {actorstest.Faulty{Damaged: "o-3"}, "", 11, ""},
+		"one document": {actorstest.Faulty{Instead: map[string]string{"o-3": actorstest.Damaged}}, "", 11, ""},
 		"all":          {actorstest.Faulty{FailLoad: func(int) error { return actorstest.ErrFailing }}, "", 0, "failing"},
 		"a queue":      {actorstest.Faulty{}, "o-7", 11, `"o-7"`},
 	} {
@@ -152,7 +152,7 @@ func TestFaultsOfReading(t *testing.T) {
 	}{
 		"no task is loaded":                  {actorstest.Faulty{FailLoad: actorstest.OnCall(1, actorstest.ErrFailing)}, inline, 3, 0},
 		"one of several tasks is not loaded": {actorstest.Faulty{Unread: "o-2"}, inline, 1, 1},
-		"one document is damaged":            {actorstest.Faulty{Damaged: "o-2"}, inline, 1, 1},
+		"one document is damaged":            {actorstest.Faulty{Instead: map[string]string{"o-2": actorstest.Damaged}}, inline, 1, 1},
 		"the order is not loaded":            {actorstest.Faulty{FailOrder: actorstest.OnCall(1, actorstest.ErrFailing)}, apart, 2, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
