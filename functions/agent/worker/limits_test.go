@@ -206,26 +206,6 @@ func TestWaitsBetweenOwnRetries(t *testing.T) {
 	}
 }
 
-// A wait that the service asked for is never cut short by the jitter.
-func TestAskedWaitsAreKept(t *testing.T) {
-	for n := range 30 {
-		synctest.Test(t, func(t *testing.T) {
-			var calls []time.Time
-			b := newBench(t, port.ClockFunc(time.Now),
-				worker.Config{
-					Retry: worker.Retry{Tries: 2, Jitter: 0.5},
-					Operations: charge(func(context.Context, worker.Call) (any, error) {
-						calls = append(calls, time.Now())
-						return nil, worker.RetryAfter(errors.New("busy"), 2*time.Second)
-					}),
-				})
-			b.worker.Handle(context.Background(), delivery(request(time.Now())))
-			require.Len(t, calls, 2, "%v", n)
-			require.GreaterOrEqual(t, calls[1].Sub(calls[0]), 2*time.Second, "%v", n)
-		})
-	}
-}
-
 // What opens a breaker: failures of the service that a repetition may heal, and those alone.
 func TestWhatOpensABreaker(t *testing.T) {
 	boom := errors.New("boom")
@@ -467,28 +447,4 @@ func TestWhichOperationIsFound(t *testing.T) {
 		b.worker.Handle(context.Background(), delivery(req))
 		require.Equal(t, want, string(b.reply().Output), name)
 	}
-}
-
-// A code is cut to its longest, and one that says nothing gets a word.
-func TestCodes(t *testing.T) {
-	boom := errors.New("boom")
-	for name, tt := range map[string]struct {
-		err  error
-		want string
-	}{
-		"64 bytes":              {worker.WithCode(boom, strings.Repeat("c", 64)), strings.Repeat("c", 64)},
-		"65 bytes":              {worker.WithCode(boom, strings.Repeat("c", 65)), strings.Repeat("c", 64)},
-		"empty":                 {worker.WithCode(boom, ""), "failed"},
-		"a deadline, no code":   {&worker.Failure{Err: context.DeadlineExceeded}, "timeout"},
-		"a deadline and a code": {worker.WithCode(context.DeadlineExceeded, "slow"), "slow"},
-	} {
-		b := newBench(t, memory.NewClock(noon), worker.Config{Operations: charge(always(nil, tt.err))})
-		b.worker.Handle(context.Background(), delivery(request(noon)))
-		if r := b.reply(); r.Error == nil || r.Error.Code != tt.want {
-			t.Errorf("%s: %+v", name, r.Error)
-		}
-	}
-	err := worker.RetryAfter(boom, -time.Second)
-	require.Zero(t, err.(*worker.Failure).RetryAfter)
-	require.ErrorIs(t, err, boom)
 }

@@ -105,13 +105,16 @@ func TestABreakerOpenedByRefusedCredentials(t *testing.T) {
 		calls := 0
 		expired := true
 		b := newBench(t, port.ClockFunc(time.Now),
-			worker.Config{Operations: charge(func(context.Context, worker.Call) (any, error) {
-				calls++
-				if expired {
-					return nil, worker.Unauthorized(errors.New("the token has expired"))
-				}
-				return nil, nil
-			})})
+			worker.Config{Operations: worker.Operations{
+				"charge": {Run: func(context.Context, worker.Call) (any, error) {
+					calls++
+					if expired {
+						return nil, worker.Unauthorized(errors.New("the token has expired"))
+					}
+					return nil, nil
+				}},
+				"refund": {Run: always(nil, nil)},
+			}})
 		short := func(req *message.Request) { req.StopBy = req.ClaimedAt + 4000 }
 		for n := range 50 {
 			r := b.asked(fmt.Sprint("o-", n), short)
@@ -119,6 +122,9 @@ func TestABreakerOpenedByRefusedCredentials(t *testing.T) {
 			require.Equal(t, core.OutcomeRetryLater, r.Outcome, "%v", n)
 		}
 		require.Equal(t, 5, calls)
+		other := b.asked("o-50", func(req *message.Request) { req.Name = "refund" })
+		require.Equal(t, core.OutcomeDone, other.Outcome, "the breaker of another operation")
+		require.Equal(t, map[string]string{"charge": "open", "refund": "closed"}, b.worker.Stats().Breakers)
 		expired = false
 		time.Sleep(6 * time.Second)
 		require.Equal(t, core.OutcomeDone, b.asked("o-51", short).Outcome)

@@ -238,6 +238,15 @@ func TestOutcomes(t *testing.T) {
 			always(nil, worker.WithCode(boom, strings.Repeat("c", 500))),
 			core.OutcomeRetryLater, strings.Repeat("c", 64), "boom", 0,
 		},
+		"64 bytes of code": {
+			always(nil, worker.WithCode(boom, strings.Repeat("c", 64))),
+			core.OutcomeRetryLater, strings.Repeat("c", 64), "boom", 0,
+		},
+		"an empty code": {always(nil, worker.WithCode(boom, "")), core.OutcomeRetryLater, "failed", "boom", 0},
+		"a deadline and a code": {
+			always(nil, worker.WithCode(context.DeadlineExceeded, "slow")), core.OutcomeRetryLater, "slow", "", 0,
+		},
+		"a wait below zero": {always(nil, worker.RetryAfter(boom, -time.Second)), core.OutcomeRetryLater, "failed", "boom", 0},
 		"its own deadline": {
 			always(nil, fmt.Errorf("calling: %w", context.DeadlineExceeded)),
 			core.OutcomeRetryLater, "timeout", "calling", 0,
@@ -524,69 +533,6 @@ func TestOwnRetries(t *testing.T) {
 			})
 		})
 	}
-}
-
-// The breaker opens on failures of the service, holds back what comes while it is open, and recovers.
-func TestBreaker(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var calls atomic.Int32
-		var healthy atomic.Bool
-		b := newBench(t, port.ClockFunc(time.Now), worker.Config{
-			Breaker: worker.Breaker{Failures: 3, Window: 4, Delay: 10 * time.Second},
-			Operations: worker.Operations{
-				"charge": {Run: func(context.Context, worker.Call) (any, error) {
-					calls.Add(1)
-					if healthy.Load() {
-						return nil, nil
-					}
-					return nil, errors.New("down")
-				}},
-				"refund": {Run: always(nil, nil)},
-				"refuse": {Run: always(nil, worker.Permanent(errors.New("no")))},
-			},
-		})
-		orders := 0
-		ask := func(name string) *message.Reply {
-			req := request(time.Now())
-			orders++
-			req.Name = name
-			req.Key = fmt.Sprintf("o-%d/0/pay", orders)
-			b.worker.Handle(context.Background(), delivery(req))
-			return b.reply()
-		}
-		for range 3 {
-			ask("charge")
-		}
-		first := delivery(request(time.Now()))
-		v := b.worker.Handle(context.Background(), first)
-		require.False(t, v.Delete)
-		require.GreaterOrEqual(t, v.After, 10*time.Second)
-		require.LessOrEqual(t, v.After, 15*time.Second)
-		require.EqualValues(t, 3, calls.Load())
-		again := first
-		again.Received = 4 // held back often enough
-		b.worker.Handle(context.Background(), again)
-		r := b.reply()
-		require.Equal(t, 3, int(calls.Load()))
-		require.Equal(t, "breaker-open", r.Error.Code)
-		require.Equal(t, core.OutcomeRetryLater, r.Outcome)
-		require.Positive(t, r.RetryAfter)
-		require.LessOrEqual(t, r.RetryAfter, core.Duration(10_000))
-		require.Equal(t, "open", b.worker.Stats().Breakers["charge"])
-		require.Equal(t, core.OutcomeDone, ask("refund").Outcome)
-		for range 20 {
-			ask("refuse")
-		}
-		require.Equal(t, "closed", b.worker.Stats().Breakers["refuse"])
-		time.Sleep(11 * time.Second)
-		if ask("charge"); calls.Load() != 4 || b.worker.Stats().Breakers["charge"] != "open" {
-			t.Errorf("a failed probe: %d calls, %v", calls.Load(), b.worker.Stats().Breakers)
-		}
-		time.Sleep(11 * time.Second)
-		healthy.Store(true)
-		require.Equal(t, core.OutcomeDone, ask("charge").Outcome)
-		require.Equal(t, "closed", b.worker.Stats().Breakers["charge"])
-	})
 }
 
 func TestConfigurationsThatAreRefused(t *testing.T) {
