@@ -201,32 +201,6 @@ func TestBytesBeforeARequestAreNeverAResponse(t *testing.T) {
 	t.Error("no call failed because of bytes before its request")
 }
 
-// net/http repeats requests with an Idempotency-Key and no body by itself. A kept connection that breaks
-// after the request is one call, and it is in doubt.
-func TestACallWithoutABodyIsSentOnce(t *testing.T) {
-	for _, method := range []string{"DELETE", "GET"} {
-		var served atomic.Int32
-		url := keeping(t, func(conn net.Conn) {
-			r := bufio.NewReader(conn)
-			for {
-				if _, err := http.ReadRequest(r); err != nil || served.Add(1) > 1 {
-					return
-				}
-				_, _ = io.WriteString(conn, respond)
-			}
-		})
-		s := serviceOf(t, fmt.Sprintf(withMethod, url, method), Options{})
-		c := call()
-		c.Input = nil
-		if _, err := run(s, c); err != nil {
-			t.Fatal(err)
-		}
-		_, err := run(s, c)
-		require.False(t, failureOf(t, err).NoEffect, method)
-		require.Equal(t, int32(2), served.Load(), method)
-	}
-}
-
 // A connection decides what came first: bytes that it reads before the request is written are an error, those
 // that it reads after it are a response.
 func TestAConnectionThatIsSpokenToTooEarly(t *testing.T) {

@@ -229,12 +229,6 @@ func TestWhatTheResolverIsAsked(t *testing.T) {
 	require.Len(t, tried, 1)
 }
 
-type resolver func(ctx context.Context, network, host string) ([]netip.Addr, error)
-
-func (r resolver) LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error) {
-	return r(ctx, network, host)
-}
-
 // Which agents have a client, and with which clock: dates in Retry-After are held against it.
 func TestNew(t *testing.T) {
 	_, err := New("payment", Agent{URL: "https://a.example"}, nil, Options{})
