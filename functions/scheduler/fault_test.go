@@ -144,16 +144,18 @@ func TestRestartReportsWhatItCannotTakeUp(t *testing.T) {
 // If something cannot be read at the moment, only the messages that need it come again.
 func TestFaultsOfReading(t *testing.T) {
 	inline := func(*message.SubmitOrder) {}
+	once := actorstest.OnCall(1, actorstest.ErrFailing)
+	damaged := map[string]string{"o-2": actorstest.Damaged}
 	for name, c := range map[string]struct {
 		store    actorstest.Faulty
 		order    func(*message.SubmitOrder)
 		returned int // how many of three replies to two orders
 		again    int // how many of them come back once more
 	}{
-		"no task is loaded":                  {actorstest.Faulty{FailLoad: actorstest.OnCall(1, actorstest.ErrFailing)}, inline, 3, 0},
+		"no task is loaded":                  {actorstest.Faulty{FailLoad: once}, inline, 3, 0},
 		"one of several tasks is not loaded": {actorstest.Faulty{Unread: "o-2"}, inline, 1, 1},
-		"one document is damaged":            {actorstest.Faulty{Instead: map[string]string{"o-2": actorstest.Damaged}}, inline, 1, 1},
-		"the order is not loaded":            {actorstest.Faulty{FailOrder: actorstest.OnCall(1, actorstest.ErrFailing)}, apart, 2, 0},
+		"one document is damaged":            {actorstest.Faulty{Instead: damaged}, inline, 1, 1},
+		"the order is not loaded":            {actorstest.Faulty{FailOrder: once}, apart, 2, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, asked := begunWith(t, c.order)

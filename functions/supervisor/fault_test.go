@@ -274,7 +274,8 @@ func TestFaultsOfOneShardAndOneTask(t *testing.T) {
 		w, _ := late(t, 12, nil)
 		var log bytes.Buffer
 		w.Sweeping = func(c *supervisor.Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) }
-		s := w.SupervisorOn(&actorstest.Faulty{Store: w.Store, Instead: map[string]string{"o-5": actorstest.Damaged}}, "other")
+		damaged := map[string]string{"o-5": actorstest.Damaged}
+		s := w.SupervisorOn(&actorstest.Faulty{Store: w.Store, Instead: damaged}, "other")
 		r, err := s.Sweep(ctx)
 		require.NoError(t, err)
 		require.Equal(t, 1, r.Damaged)

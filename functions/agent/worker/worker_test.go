@@ -242,11 +242,15 @@ func TestOutcomes(t *testing.T) {
 			always(nil, worker.WithCode(boom, strings.Repeat("c", 64))),
 			core.OutcomeRetryLater, strings.Repeat("c", 64), "boom", 0,
 		},
-		"an empty code": {always(nil, worker.WithCode(boom, "")), core.OutcomeRetryLater, "failed", "boom", 0},
+		"an empty code": {
+			always(nil, worker.WithCode(boom, "")), core.OutcomeRetryLater, "failed", "boom", 0,
+		},
 		"a deadline and a code": {
 			always(nil, worker.WithCode(context.DeadlineExceeded, "slow")), core.OutcomeRetryLater, "slow", "", 0,
 		},
-		"a wait below zero": {always(nil, worker.RetryAfter(boom, -time.Second)), core.OutcomeRetryLater, "failed", "boom", 0},
+		"a wait below zero": {
+			always(nil, worker.RetryAfter(boom, -time.Second)), core.OutcomeRetryLater, "failed", "boom", 0,
+		},
 		"its own deadline": {
 			always(nil, fmt.Errorf("calling: %w", context.DeadlineExceeded)),
 			core.OutcomeRetryLater, "timeout", "calling", 0,
