@@ -122,6 +122,7 @@ func TestGatherOutlivesOneSender(t *testing.T) {
 	past, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
 	defer cancel()
 	require.ErrorIs(t, g.Send(past, text("x"))[0], context.DeadlineExceeded)
+	require.Empty(t, g.Send(t.Context(), nil))
 }
 
 // A send that panics ends the wait of every sender.
