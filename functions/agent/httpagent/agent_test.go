@@ -131,16 +131,16 @@ func TestTheRequestCarriesWhatTheServiceNeeds(t *testing.T) {
 	}
 }
 
-// Each status of the table, one by one.
+// Each status of the table, one by one. A status beyond the classes is an answer without a meaning.
 func TestEachStatusHasItsClass(t *testing.T) {
 	permanent := map[int]bool{
 		401: false, 408: false, 423: false, 425: false, 429: false, 501: true,
 		505: true,
 	}
 	proof := map[int]bool{408: false, 501: true, 505: true}
-	for status := 300; status <= 599; status++ {
+	for status := 300; status <= 700; status++ {
 		if _, listed := permanent[status]; !listed {
-			permanent[status] = status < 500
+			permanent[status] = status < 500 || status >= 600
 		}
 		if _, listed := proof[status]; !listed {
 			proof[status] = status >= 400 && status < 500
@@ -155,7 +155,7 @@ func TestEachStatusHasItsClass(t *testing.T) {
 	}))
 	defer srv.Close()
 	s := serviceOf(t, simple(srv.URL), Options{})
-	for status := 300; status <= 599; status++ {
+	for status := 300; status <= 700; status++ {
 		c := call()
 		c.Name = fmt.Sprintf("s%d", status)
 		_, err := run(s, c)
@@ -586,15 +586,20 @@ func TestWhichCallsTakeANewConnection(t *testing.T) {
 func TestSecretsNeverShow(t *testing.T) {
 	const secret = "hunter2-hunter2"
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.WriteHeader(http.StatusUnauthorized)
+		if r.Method == http.MethodPost {
+			w.WriteHeader(http.StatusUnauthorized)
+		}
 		_, _ = fmt.Fprintf(w, `{"message":"bad credentials %s"}`, r.Header.Get("Authorization"))
 	}))
-	file := `agents: {payment: {url: "` + srv.URL +
-		`/${env:TOKEN}", headers: {Authorization: "Bearer ${env:TOKEN}"}}}`
+	file := `agents: {payment: {url: "` + srv.URL + `/${env:TOKEN}", ` +
+		`headers: {Authorization: "Bearer ${env:TOKEN}"}, operations: {"*": {check: {path: /}}}}}`
 	s := serviceOf(t, file, Options{}, "TOKEN", secret)
 	var logged bytes.Buffer
 	logger := slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	_, refused := run(s, call())
+	_, found, err := s.Operations()[worker.AnyOperation].Check(t.Context(), call())
+	require.NoError(t, err)
+	require.Equal(t, `{"message":"bad credentials Bearer [hidden]"}`, fmt.Sprintf("%s", found))
 	srv.Close()
 	_, unreachable := run(s, call())
 	logger.Info("shown", "agent", s.agent, "url", s.agent.URL, "header", s.agent.Headers, "refused", refused,
