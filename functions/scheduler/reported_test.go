@@ -196,23 +196,6 @@ func TestAnEarlyAnswerWithoutAQueueComesBack(t *testing.T) {
 	require.Equal(t, panics, port.Panics())
 }
 
-// P12b: an end whose reply-to cannot be looked up is reported later.
-func TestOutageAtTheEnd(t *testing.T) {
-	w, asked := begun(t)
-	w.Scheduler.Handle(ctx, port.Replies,
-		deliver(actorstest.Done(asked["o-1 a/1 do"]), actorstest.Done(asked["o-1 b/1 do"])))
-	last := deliver(actorstest.Done(requests(t, w)["o-1 c/1 do"]))
-	w.Outage = true
-	require.Empty(t, w.Scheduler.Handle(ctx, port.Replies, last))
-	require.Equal(t, "it is unavailable or throttled", w.Task("o-1").Undelivered[0].Reason)
-	w.Outage = false
-	w.Clock.Advance(31 * time.Second)
-	_, err := w.Supervisor.Sweep(ctx)
-	require.NoError(t, err)
-	w.Handle(port.Control)
-	require.True(t, w.Task("o-1").AtRest())
-}
-
 // The sender of an order over 64 KiB is notified if it can be read. The quarantine has the hash of the order.
 func TestOrderThatIsTooLargeIsAnswered(t *testing.T) {
 	content := `"` + strings.Repeat("x", port.MaxOrder) + `"`
@@ -252,58 +235,33 @@ func TestOrderThatIsTooLargeIsAnswered(t *testing.T) {
 	}
 }
 
-// P5: the refusal of a command that came through the queue is set to the reply-to that it names,
+// P5: the refusal of a command that came through the queue is sent to the reply-to that it names,
 // else to that of its order; a direct one has its answer.
 func TestRefusedCommandIsReported(t *testing.T) {
-	stale := message.Control{
-		OrderID: "o-1",
-		Event:   core.Command{Name: core.Resolve, ID: "c-1", Number: 7, Step: "a", Fact: core.Happened},
-	}
-	for name, c := range map[string]struct {
-		change     func(*message.Control)
-		shop, desk int
-	}{
-		"to the order's reply-to":  {func(*message.Control) {}, 1, 0},
-		"to its own":               {func(c *message.Control) { c.ReplyTo = "desk" }, 0, 1},
-		"to one that is not there": {func(c *message.Control) { c.ReplyTo = "elsewhere" }, 0, 0},
-		"an accepted one is silent": {func(c *message.Control) {
-			c.Event = core.Command{Name: core.Cancel, ID: "c-1"}
-		}, 0, 0},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w, _ := begun(t)
-			w.Take("shop")
-			command := stale
-			c.change(&command)
-			require.Empty(t, w.Scheduler.Handle(ctx, port.Control, deliver(&command)))
-			for queue, want := range map[string]int{"shop": c.shop, "desk": c.desk} {
-				all := statuses(t, w, queue)
-				refused := all[:0]
-				for _, s := range all {
-					if s.Kind == core.StatusCommandRefused {
-						refused = append(refused, s)
-					}
-				}
-				require.Len(t, refused, want, "%v", queue)
-				for _, s := range refused {
-					at := core.TimeOf(w.Clock.Now())
-					if want := w.Task("o-1").Commands.Verdicts[0].Reason; s.Message != want || want == "" ||
-						s.CommandID != "c-1" || s.Command != "resolve" ||
-						s.OrderID != "o-1" || s.Workflow != "order" || s.Seq != 0 || s.At != at ||
-						s.Code != "refused" {
-						t.Errorf("%+v", s)
-					}
-				}
-			}
-			require.Empty(t, w.Take(port.Quarantine))
-		})
-	}
 	w, _ := begun(t)
 	w.Take("shop")
-	v, err := w.Scheduler.Command(ctx, stale)
+	command := func(id, replyTo string) message.Control {
+		return message.Control{OrderID: "o-1", ReplyTo: replyTo, Event: core.Command{
+			Name: core.Resolve, ID: id, Number: 7, Step: "a", Fact: core.Happened,
+		}}
+	}
+	for id, replyTo := range map[string]string{"c-1": "", "c-2": "desk", "c-3": "elsewhere"} {
+		c := command(id, replyTo)
+		require.Empty(t, w.Scheduler.Handle(ctx, port.Control, deliver(&c)))
+	}
+	_, err := w.Scheduler.Command(ctx, command("c-4", ""))
 	require.NoError(t, err)
-	require.False(t, v.Accepted, "%+v %v", v, err)
-	require.Empty(t, statuses(t, w, "shop"))
+	accepted := message.Control{OrderID: "o-1", ReplyTo: "desk", Event: core.Command{Name: core.Cancel, ID: "c-5"}}
+	require.Empty(t, w.Scheduler.Handle(ctx, port.Control, deliver(&accepted)))
+	for queue, id := range map[string]string{"shop": "c-1", "desk": "c-2"} {
+		v := w.Task("o-1").Verdict(id)
+		require.NotEmpty(t, v.Reason)
+		require.Equal(t, []core.Status{{
+			Kind: core.StatusCommandRefused, OrderID: "o-1", Workflow: "order", At: core.TimeOf(w.Clock.Now()),
+			Command: "resolve", CommandID: id, Code: "refused", Message: v.Reason,
+		}}, statuses(t, w, queue))
+	}
+	require.Empty(t, w.Take(port.Quarantine))
 }
 
 // P14: an order that was accepted stays accepted, whatever has become of its deadline, its workflow

@@ -456,25 +456,6 @@ func (f failing) Send(_ context.Context, ms []port.Message) []error {
 	return errs
 }
 
-// Shutting down returns what it cut short; what was done is reported.
-func TestShuttingDown(t *testing.T) {
-	for done, replies := range map[bool]int{true: 1, false: 0} {
-		ctx, cancel := context.WithCancel(context.Background())
-		b := newBench(t, memory.NewClock(noon),
-			worker.Config{Operations: charge(func(ctx context.Context, _ worker.Call) (any, error) {
-				cancel()
-				if done {
-					return nil, nil
-				}
-				return nil, ctx.Err()
-			})})
-		v := b.worker.Handle(ctx, delivery(request(noon)))
-		got := len(b.replies())
-		require.Equal(t, done, v.Delete)
-		require.Equal(t, replies, got, "%+v", done)
-	}
-}
-
 func TestOwnRetries(t *testing.T) {
 	later := worker.RetryAfter(errors.New("busy"), 2*time.Second)
 	tests := map[string]struct {
