@@ -1,21 +1,18 @@
 package scheduler_test
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
-	"log/slog"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/aws/aws-lambda-go/lambdacontext"
 	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
 	"github.com/stepkeeper/stepkeeper/internal/actorstest"
+	"github.com/stepkeeper/stepkeeper/internal/awsstub"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -37,37 +34,12 @@ func statuses(t *testing.T, w *actorstest.World, queue string) (all []core.Statu
 }
 
 // logged lets the world's Scheduler write its log as it does on Lambda.
-func logged(t *testing.T, w *actorstest.World) *bytes.Buffer {
+func logged(t *testing.T, w *actorstest.World) *awsstub.Log {
 	t.Helper()
-	var log bytes.Buffer
-	w.Config = func(c *scheduler.Config) {
-		c.Logger = slog.New(slog.NewJSONHandler(&log,
-			&slog.HandlerOptions{ReplaceAttr: lambdacontext.ReplaceAttr, Level: slog.LevelDebug}))
-	}
+	log := awsstub.NewLog(t)
+	w.Config = func(c *scheduler.Config) { c.Logger = log.Logger }
 	w.Boot()
-	return &log
-}
-
-// lines returns the lines of the log, each with its keys in order.
-func lines(t *testing.T, log *bytes.Buffer) (all []map[string]any) {
-	t.Helper()
-	for _, line := range strings.Split(strings.TrimSpace(log.String()), "\n") {
-		d := json.NewDecoder(strings.NewReader(line))
-		_, err := d.Token()
-		require.NoError(t, err, line)
-		fields := map[string]any{}
-		for d.More() {
-			key, err := d.Token()
-			require.NoError(t, err)
-			var v any
-			require.NoError(t, d.Decode(&v))
-			_, twice := fields[key.(string)]
-			require.False(t, twice, line)
-			fields[key.(string)] = v
-		}
-		all = append(all, fields)
-	}
-	return all
+	return log
 }
 
 // Invariant 19: a refusal is sent to its sender or kept for the operator, or its message comes again: while the queue
@@ -356,19 +328,14 @@ func TestWhatIsAheadIsLoggedAndCounted(t *testing.T) {
 			map[string]any{"run": 2.0},
 		},
 	} {
-		log.Reset()
+		log.Lines()
 		require.Len(t, w.Scheduler.Handle(ctx, d.queue, deliver(d.value)), 1)
 		require.Equal(t, i+1, w.Counts["returned: ahead of the document"], "%v", i)
-		found := false
-		for _, line := range lines(t, log) {
-			if strings.Contains(line["message"].(string), "ahead of the stored task") {
-				found = line["order"] == "o-1" && line["level"] == "WARN"
-				for k, v := range d.want {
-					found = found && line[k] == v
-				}
-			}
+		line := awsstub.About(t, log.Lines(), "ahead of the stored task")
+		require.Equal(t, "o-1 WARN", fmt.Sprint(line["order"], " ", line["level"]))
+		for k, v := range d.want {
+			require.Equal(t, v, line[k], "%v", i)
 		}
-		require.True(t, found, "%v", i)
 	}
 }
 
@@ -383,7 +350,7 @@ func TestLogNamesWhatAMessageIsOf(t *testing.T) {
 		body(`{"schema":1,"orderId":"o-y","workflow":"order","order":1,"extra":1}`), body(`{`),
 	})
 	got := map[string]bool{}
-	for _, l := range lines(t, log) {
+	for _, l := range log.Lines() {
 		got[fmt.Sprint(l["message"], " ", l["order"], " ", l["run"], " ", l["step"], " ",
 			l["attempt"])] = true
 	}

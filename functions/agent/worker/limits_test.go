@@ -200,6 +200,7 @@ func TestWaitsBetweenOwnRetries(t *testing.T) {
 				took := time.Since(start)
 				require.Equal(t, tt.calls, calls)
 				require.Equal(t, tt.took, took, "%+v", tt.calls)
+				require.Equal(t, int64(tt.calls-1), b.worker.Stats().Retried)
 				require.Empty(t, b.worker.Stats().Breakers, "a breaker that is off is shown")
 			})
 		})

@@ -191,6 +191,14 @@ func TestScripts(t *testing.T) {
 			do/1 unsent unauthorized => 2 calls, 0 checks, retry-later unauthorized
 			do/1 unsent not-yet => 2 calls, 0 checks, retry-later not-yet after 1m0s
 			do/1 own-code own-code own-code => 3 calls, 0 checks, retry-later failed`,
+		"known key: own tries": `
+			idempotent tries=3 unchecked
+			do/1 lost lost => 3 calls, 0 checks, done "called"
+			do/1 lost lost lost => 3 calls, 0 checks, retry-later failed
+			do/1 permanent => 1 calls, 0 checks, failed failed
+			do/1 lost permanent => 2 calls, 0 checks, failed failed
+			do/1 soon => 2 calls, 0 checks, done "called"
+			do/1 late => 1 calls, 0 checks, retry-later failed after 9s`,
 		"no return: done": `
 			idempotent pivot unchecked
 			do/1 => 1 calls, 0 checks, done "called"
@@ -316,6 +324,8 @@ var answers = map[string]error{
 	"http-500":     worker.WithCode(errors.New("down"), "http-500"),
 	"unauthorized": worker.Unauthorized(errors.New("the token has expired")),
 	"not-yet":      fmt.Errorf("not collected: %w", worker.NotYet(time.Minute)),
+	"soon":         worker.RetryAfter(errors.New("busy"), 2*time.Second),
+	"late":         worker.RetryAfter(errors.New("busy"), 9*time.Second),
 	"own-code":     worker.WithCode(errors.New("who knows"), core.CodeUnauthorized),
 }
 
@@ -361,8 +371,11 @@ func newPlay(t *testing.T, setting string) *play {
 	return p
 }
 
-func (p *play) run(context.Context, worker.Call) (any, error) {
+func (p *play) run(_ context.Context, c worker.Call) (any, error) {
 	p.calls++
+	if p.checks == 0 {
+		require.Equal(p.t, p.calls, c.Try)
+	}
 	if p.calls > len(p.answers) {
 		return "called", nil
 	}
