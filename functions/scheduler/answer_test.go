@@ -2,7 +2,6 @@ package scheduler_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"testing"
 	"time"
 
@@ -128,34 +127,4 @@ func TestOlderCodeLeavesAnswersAlone(t *testing.T) {
 	before := w.Task("o-1").Version
 	require.Len(t, old.Handle(ctx, port.Control, deliver(answer("x-1", "yes"))), 1)
 	require.Equal(t, before, w.Task("o-1").Version, "older code keeps an answer, or changes the order")
-}
-
-// P36: answers that no step takes are refused, their senders are notified, and the verdict of an operator's
-// command can still be read.
-func TestRefusedAnswersLeaveVerdictsOfCommands(t *testing.T) {
-	w, _ := begun(t)
-	undo := message.Control{OrderID: "o-1", Event: core.Command{Name: core.UndoCommand, ID: "undo"}}
-	v, err := w.Scheduler.Command(ctx, undo)
-	require.NoError(t, err)
-	require.False(t, v.Accepted, "%+v, %v", v, err)
-	want := *w.Task("o-1").Verdict("undo")
-	w.Take("shop")
-	for i := range 12 {
-		answer := message.Control{
-			OrderID: "o-1",
-			Event: core.Answered{
-				ID: fmt.Sprintf("answer-%d", i), Name: "bought",
-				Value: json.RawMessage(`1`), By: "ann",
-			},
-		}
-		require.Empty(t, w.Scheduler.Handle(ctx, port.Control, deliver(&answer)))
-		v := w.Task("o-1").Verdict(answer.ID())
-		require.NotNil(t, v, "its sender reads %+v", v)
-		require.False(t, v.Accepted, "its sender reads %+v", v)
-		require.NotEmpty(t, v.Reason)
-	}
-	if v := w.Task("o-1").Verdict("undo"); v == nil || *v != want {
-		t.Errorf("the operator reads %+v, want %+v", v, want)
-	}
-	require.Len(t, statuses(t, w, "shop"), 12)
 }

@@ -7,26 +7,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
 	"github.com/stepkeeper/stepkeeper/internal/actorstest"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
-
-// overtaking lets another writer commit first, once.
-type overtaking struct {
-	*memory.Store
-	first func()
-}
-
-func (s *overtaking) Commit(ctx context.Context, writes []port.Write) []error {
-	if f := s.first; f != nil {
-		s.first = nil
-		f()
-	}
-	return s.Store.Commit(ctx, writes)
-}
 
 // P12a: if two Schedulers handle the same reply, the one whose commit is stored asks for the next step. The
 // other one finds the reply decided and does not, because n copies would lead to n requests.
@@ -34,7 +19,7 @@ func TestACopyThatLosesSendsNothing(t *testing.T) {
 	w, asked := begun(t)
 	w.Scheduler.Handle(ctx, port.Replies, deliver(actorstest.Done(asked["o-1 a/1 do"])))
 	last := deliver(actorstest.Done(asked["o-1 b/1 do"]))
-	store := &overtaking{Store: w.Store, first: func() {
+	store := &interfering{Store: w.Store, before: func() {
 		require.Empty(t, w.Scheduler.Handle(ctx, port.Replies, last), "the one that was first did not ask for c")
 		require.Len(t, requests(t, w), 1, "the one that was first did not ask for c")
 	}}

@@ -240,28 +240,6 @@ func TestLostCreateIsTheSameOrder(t *testing.T) {
 	w.Agents() // fails where a request was emitted with other bytes (P12)
 }
 
-// P28: if the outputs together do not fit, the step fails. The redelivered message leads to the same
-// decision.
-func TestOutputTooLargeForTheDocument(t *testing.T) {
-	w, asked := begun(t)
-	small := actorstest.Done(asked["o-1 b/1 do"])
-	huge := actorstest.Done(asked["o-1 a/1 do"])
-	huge.Output = json.RawMessage(`"` + strings.Repeat("x", port.MaxDocument) + `"`)
-	both := deliver(small, huge)
-	for range 2 {
-		require.Empty(t, w.Scheduler.Handle(ctx, port.Replies, both))
-		both = again(both)
-		task := w.Task("o-1")
-		a := task.Step("a")
-		require.NotEqual(t, core.Processed, a.State)
-		require.NotNil(t, a.Error, "version %d, a: %+v", task.Version, a)
-		require.Equal(t, "output-too-large", a.Error.Code)
-		require.Equal(t, core.Compensating, task.ProcessState)
-		require.EqualValues(t, 2, task.Version)
-		require.NotNil(t, requests(t, w)["o-1 b/2 undo"], "b is not undone")
-	}
-}
-
 // flaky fails to raise the first alert.
 type flaky struct {
 	*actorstest.World
@@ -355,24 +333,19 @@ func TestWaitsOfRepliesAreLearnt(t *testing.T) {
 		"returned":     {2, true, 2 * 100 * core.Second},
 		"without time": {1, false, 2 * 100 * core.Second},
 	} {
-		t.Run(name, func(t *testing.T) {
-			w, asked := begun(t)
-			r := actorstest.Later(asked["o-1 a/1 do"])
-			r.Waited = 100 * core.Second
-			w.Clock.Advance(100 * time.Second)
-			ds := deliver(r)
-			ds[0].Received = c.received
-			if c.sent {
-				ds[0].SentAt = w.Clock.Now()
-			}
-			w.Clock.Advance(50 * time.Second)
-			w.Scheduler.Handle(ctx, port.Replies, ds)
-			w.Send(port.Intake, actorstest.Order("o-2"))
-			w.Handle(port.Intake)
-			a, b := w.Task("o-2").Step("a").Claim.Allowance, w.Task("o-2").Step("b").Claim.Allowance
-			require.Equal(t, c.want, a)
-			require.Equal(t, 20*core.Second, b)
-		})
+		w, asked := begun(t)
+		r := actorstest.Later(asked["o-1 a/1 do"])
+		r.Waited = 100 * core.Second
+		w.Clock.Advance(100 * time.Second)
+		ds := deliver(r)
+		ds[0].Received = c.received
+		if c.sent {
+			ds[0].SentAt = w.Clock.Now()
+		}
+		w.Clock.Advance(50 * time.Second)
+		w.Scheduler.Handle(ctx, port.Replies, ds)
+		require.Equal(t, c.want, allowed(t, w, w.Scheduler, "o-2"), name)
+		require.Equal(t, 20*core.Second, w.Task("o-2").Step("b").Claim.Allowance, name)
 	}
 }
 
@@ -443,30 +416,6 @@ func TestWhatTeachesWaits(t *testing.T) {
 			w.Clock.Advance(time.Minute)
 		}
 	})
-	t.Run("a clock that leaps", func(t *testing.T) {
-		w, asked := begun(t)
-		send(t, w, waited(actorstest.Later(asked["o-1 b/1 do"]), core.Second))
-		send(t, w, waited(actorstest.Later(asked["o-1 a/1 do"]), core.Second))
-		require.Equal(t, 20*core.Second, allowed(t, w, w.Scheduler, "o-2"))
-		before := requests(t, w)
-		w.Clock.Advance(time.Hour)
-		send(t, w, waited(actorstest.Later(before["o-2 a/1 do"]), core.Hour))
-		require.Equal(t, 20*core.Second, allowed(t, w, w.Scheduler, "o-3"), "one request seemed to wait for an hour")
-		send(t, w, waited(actorstest.Later(requests(t, w)["o-3 a/1 do"]), 0))
-		w.Clock.Advance(time.Second)
-		require.Equal(t, 20*core.Second, allowed(t, w, w.Scheduler, "o-4"), "and the next one did not wait")
-	})
-	t.Run("a backlog", func(t *testing.T) {
-		w, _ := begun(t)
-		require.Equal(t, 20*core.Second, allowed(t, w, w.Scheduler, "o-2"))
-		require.Equal(t, 20*core.Second, allowed(t, w, w.Scheduler, "o-3"))
-		waiting := requests(t, w)
-		w.Clock.Advance(100 * time.Second)
-		send(t, w, waited(actorstest.Later(waiting["o-2 a/1 do"]), 100*core.Second))
-		w.Clock.Advance(time.Second)
-		send(t, w, waited(actorstest.Later(waiting["o-3 a/1 do"]), 101*core.Second))
-		require.Equal(t, 200*core.Second, allowed(t, w, w.Scheduler, "o-4"))
-	})
 	t.Run("a copy, and an older attempt", func(t *testing.T) {
 		w, asked := begun(t)
 		send(t, w, waited(actorstest.Later(asked["o-1 a/1 do"]), 0))
@@ -488,12 +437,11 @@ func TestWhatTeachesWaits(t *testing.T) {
 		w.Config = func(c *scheduler.Config) { c.QueuesSince = core.TimeOf(w.Clock.Now()) }
 		w.Clock.Advance(100 * time.Second)
 		w.Kill()
-		w.Clock.Advance(time.Second)
-		send(t, w, waited(actorstest.Later(requests(t, w)["o-2 a/1 do"]), 101*core.Second))
+		send(t, w, waited(actorstest.Later(requests(t, w)["o-2 a/1 do"]), 100*core.Second))
 		require.Equal(t, 20*core.Second, allowed(t, w, w.Scheduler, "o-3"), "no process ran for 100 s")
 		w.Clock.Advance(60 * time.Second)
 		send(t, w, waited(actorstest.Later(requests(t, w)["o-3 a/1 do"]), 60*core.Second))
-		require.Equal(t, 120*core.Second, allowed(t, w, w.Scheduler, "o-4"), "this one has waited")
+		require.Equal(t, 120*core.Second, allowed(t, w, w.Scheduler, "o-4"), "made as soon as there were queues")
 	})
 	t.Run("one that is returned to the queue", func(t *testing.T) {
 		w, asked := begun(t)
@@ -564,74 +512,87 @@ func TestReplyToThatIsGone(t *testing.T) {
 	require.Equal(t, []int{0, 1, 2, 3, 4, 5}, numbers(t, w))
 }
 
+// Submit returns the result of each order at its index, when all that the stored orders send is sent. A refusal names
+// the field that is wrong.
 func TestSubmit(t *testing.T) {
-	w := actorstest.New(t, actorstest.Definition()).Boot()
-	order := func(id string, change func(*message.SubmitOrder)) message.SubmitOrder {
-		o := actorstest.Order(id)
-		if change != nil {
-			change(o)
-		}
-		return *o
-	}
-	orders := []message.SubmitOrder{
-		order("o-1", nil), order("o-2", nil), order("o-1", nil),
-		order("o-1", func(o *message.SubmitOrder) { o.Order = json.RawMessage(`{"total":13}`) }),
-		order("o-3", func(o *message.SubmitOrder) { o.Workflow = "missing" }),
-		order("o-4", func(o *message.SubmitOrder) { o.ReplyTo = "elsewhere" }),
-		order("../o", nil),
-	}
-	want := []string{
-		"stored Processing ", "stored Processing ", "known Processing ",
-		"refused Processing other-content",
-		"refused  unknown-workflow", "refused  unknown-reply-to", "refused  invalid-field",
-	}
-	for i, r := range w.Scheduler.Submit(ctx, orders) {
-		code := ""
-		if r.Refusal != nil {
-			code = r.Refusal.Code
-		}
-		require.Equal(t, want[i], fmt.Sprintf("%s %s %s", answerOf(r), r.State, code), "%v", i)
-		require.Equal(t, orders[i].OrderID, r.OrderID, "%v", i)
-	}
-	require.Len(t, requests(t, w), 4, "the requests were not sent before Submit returned")
-	require.Empty(t, w.Take(port.Quarantine))
-	w.Refuse = "shop" // the status of a refusal cannot be sent
-	r := w.Scheduler.Submit(ctx, orders[4:5])[0]
-	require.Error(t, r.Err)
-	require.Nil(t, r.Refusal)
-	w.Dead = true
-	if r := w.Scheduler.Submit(ctx, orders[:1]); answerOf(r[0]) != "unavailable" || r[0].Err == nil {
-		t.Errorf("no store, but %+v", r[0])
-	}
-}
-
-// P17, H18: a Cancel that comes first keeps its order from running.
-func TestCancelBeforeItsOrder(t *testing.T) {
-	w := actorstest.New(t, actorstest.Definition()).Boot()
-	cancel := message.Control{OrderID: "o-1", Event: core.Command{Name: core.Cancel, ID: "c-1"}}
-	for range 2 {
-		v, err := w.Scheduler.Command(ctx, cancel)
+	w, _ := begun(t)
+	w.Scheduler.Submit(ctx, []message.SubmitOrder{*actorstest.Order("o-2"), *actorstest.Order("o-0")})
+	w.Send(port.Replies, failure("o-2"))
+	w.Handle(port.Replies) // o-2 is being undone
+	require.NoError(t, w.Store.Forget(ctx, []string{"o-0"}))
+	for range 2 { // P17, H18: a Cancel that comes first keeps its order from running
+		v, err := w.Scheduler.Command(ctx, message.Control{
+			OrderID: "o-9", Event: core.Command{Name: core.Cancel, ID: "c-1"},
+		})
 		require.NoError(t, err)
-		require.True(t, v.Accepted, "%+v %v", v, err)
+		require.True(t, v.Accepted)
 		require.Equal(t, "c-1", v.ID)
 	}
-	r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*actorstest.Order("o-1")})[0]
-	require.Equal(t, "known", answerOf(r))
-	require.Equal(t, core.Cancelled, r.State)
-	require.Empty(t, requests(t, w), "the order ran")
-	w.Listen()
-	require.Len(t, w.Unnumber, 1)
-	require.Equal(t, core.StatusCancelled, w.Unnumber[0].Kind)
-	require.Contains(t, w.Unnumber[0].Message, "cancelled before it came")
+	requests(t, w)
+	now := core.TimeOf(w.Clock.Now())
+	var orders []message.SubmitOrder
+	var want []string
+	submit := func(id, result string, change func(*message.SubmitOrder)) {
+		o := actorstest.Order(id)
+		change(o)
+		orders = append(orders, *o)
+		want = append(want, id+" "+result)
+	}
+	as := func(*message.SubmitOrder) {}
+	submit("../o", "refused  invalid-field orderId", as)
+	submit("o-3", "stored Processing", as)
+	submit("o-4", "refused  unknown-workflow workflow", func(o *message.SubmitOrder) { o.Workflow = "missing" })
+	submit("o-2", "known Compensating", as)
+	submit("../o", "refused  invalid-field orderId", as)
+	submit("o-1", "refused Processing other-content ", func(o *message.SubmitOrder) { o.Order = json.RawMessage(`1`) })
+	submit("o-1", "known Processing", as)
+	submit("o-3", "known Processing", as)
+	submit("o-6", "refused  unknown-reply-to replyTo", func(o *message.SubmitOrder) { o.ReplyTo = "elsewhere" })
+	submit("o-0", "refused  expired orderId", as)
+	submit("o-7", "refused  deadline-passed deadline", func(o *message.SubmitOrder) { o.Deadline = now })
+	submit("o-8", "stored Processing", func(o *message.SubmitOrder) { o.Deadline = now + 1 })
+	submit("o-9", "known Cancelled", as)
+	submit("o-5", "unavailable ", as)
+	w.Fail = func(_ string, m port.Message) error {
+		if r, ok := m.Value.(*message.Request); ok && r.OrderID == "o-5" {
+			return port.ErrUnavailable
+		}
+		return nil
+	}
+	results := w.SchedulerOn(w.Store, 0, "other").Submit(ctx, orders)
+	for i, r := range results {
+		got := fmt.Sprintf("%s %s %s", r.OrderID, answerOf(r), r.State)
+		if r.Refusal != nil {
+			got += fmt.Sprintf(" %s %s", r.Refusal.Code, r.Refusal.Field)
+			require.GreaterOrEqual(t, len(r.Refusal.Text), 40)
+			require.NotContains(t, r.Refusal.Text, "%!")
+		}
+		require.Equal(t, want[i], got)
+	}
+	require.Contains(t, results[10].Refusal.Text, now.String())
+	require.Equal(t, now+1, w.Task("o-8").Deadline.At)
+	require.Len(t, requests(t, w), 4, "the requests of o-3 and o-8 were not sent before Submit returned")
+	require.Empty(t, w.Take(port.Quarantine))
+	require.Equal(t, 2, w.Counts["refused: invalid-field"])
+	require.Equal(t, 1, w.Counts["refused: unknown-workflow"])
+	require.Equal(t, 1, w.Counts["refused: other-content"])
+	w.Refuse = "shop" // the status of a refusal cannot be sent
+	require.Equal(t, "unavailable", answerOf(w.Scheduler.Submit(ctx, orders[2:3])[0]))
+	w.Dead = true
+	require.Equal(t, "unavailable", answerOf(w.Scheduler.Submit(ctx, orders[1:2])[0]))
 }
 
 func TestCommandsThatCannotBe(t *testing.T) {
 	w, _ := begun(t)
+	w.Scheduler.Submit(ctx, []message.SubmitOrder{*actorstest.Order("o-0")})
+	require.NoError(t, w.Store.Forget(ctx, []string{"o-0"}))
+	w.Boot()
 	for _, c := range []struct {
 		control message.Control
 		code    string
 	}{
 		{message.Control{OrderID: "o-9", Event: core.Command{Name: core.UndoCommand, ID: "c"}}, "unknown-task"},
+		{message.Control{OrderID: "o-0", Event: core.Command{Name: core.Cancel, ID: "c"}}, message.CodeExpired},
 		{message.Control{OrderID: "o-1", Event: core.Wake{}}, "invalid-field"},
 		{message.Control{OrderID: "o-1", Event: core.Command{Name: core.Cancel}}, "invalid-field"},
 	} {

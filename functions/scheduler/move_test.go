@@ -28,37 +28,27 @@ func TestMoveInABatch(t *testing.T) {
 	task := w.Task("o-1")
 	require.Equal(t, core.Error, task.ProcessState)
 	require.Zero(t, task.End.ResendAt)
-	// in doubt (P51)
-	given := &message.Control{
-		OrderID: "o-1",
-		Event:   core.Command{Name: core.Resubmit, ID: "m-0", Step: "c", Input: []byte(`{}`)},
-	}
-	w.Scheduler.Handle(ctx, port.Control, deliver(given))
-	if v := w.Task("o-1").Commands.Verdicts; len(v) != 1 || v[0].Accepted ||
-		!strings.Contains(v[0].Reason, "step c was asked") {
-		t.Errorf("%+v", v)
-	}
 	newer := *def
 	newer.Grace++
 	require.NoError(t, workflow.Seal(&newer))
 	w.Def = &newer
 	w.Boot()
-	move := &message.Control{OrderID: "o-1", Event: core.Command{Name: core.Move, ID: "m-1", Number: 1, Definition: message.Latest}}
-	resubmit := &message.Control{OrderID: "o-1", Event: core.Command{Name: core.Resubmit, ID: "m-2", Number: 2}}
+	move := &message.Control{OrderID: "o-1", Event: core.Command{Name: core.Move, ID: "m-1", Definition: message.Latest}}
+	resubmit := &message.Control{OrderID: "o-1", Event: core.Command{Name: core.Resubmit, ID: "m-2", Number: 1}}
 	version := w.Task("o-1").Version
 	ds := deliver(move, resubmit)
 	for range 2 {
 		require.Empty(t, w.Scheduler.Handle(ctx, port.Control, ds))
 		task := w.Task("o-1")
 		require.Equal(t, newer.Hash, task.Definition)
-		require.Equal(t, 3, task.Commands.Number)
+		require.Equal(t, 2, task.Commands.Number)
 		require.Equal(t, core.Processing, task.ProcessState)
 		require.Equal(t, version+1, task.Version)
 		ds = again(ds)
 	}
 	unknown := &message.Control{
 		OrderID: "o-1",
-		Event:   core.Command{Name: core.Move, ID: "m-3", Number: 3, Definition: strings.Repeat("0", 32)},
+		Event:   core.Command{Name: core.Move, ID: "m-3", Number: 2, Definition: strings.Repeat("0", 32)},
 	}
 	w.Scheduler.Handle(ctx, port.Control, deliver(unknown))
 	v := w.Task("o-1").Commands.Verdicts

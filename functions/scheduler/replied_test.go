@@ -3,13 +3,11 @@ package scheduler_test
 import (
 	"context"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
 	"github.com/stepkeeper/stepkeeper/internal/actorstest"
-	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
@@ -58,19 +56,6 @@ func TestRepliedGetsNothingThatIsNotStored(t *testing.T) {
 	require.Empty(t, *names)
 	require.Empty(t, s.Handle(ctx, port.Replies, again(reply)))
 	require.Equal(t, []string{"agent-a do-a"}, *names)
-}
-
-// P32: a request that was made in the moment since which there are queues teaches how long it waited.
-func TestARequestAsOldAsItsQueues(t *testing.T) {
-	w := actorstest.New(t, actorstest.Definition())
-	w.Config = func(c *scheduler.Config) { c.QueuesSince = core.TimeOf(w.Clock.Now()) }
-	w.Boot()
-	w.Scheduler.Handle(ctx, port.Intake, deliver(actorstest.Order("o-1")))
-	reply := actorstest.Later(requests(t, w)["o-1 a/1 do"])
-	reply.Waited = 100 * core.Second
-	w.Clock.Advance(100 * time.Second)
-	w.Scheduler.Handle(ctx, port.Replies, deliver(reply))
-	require.Equal(t, 200*core.Second, allowed(t, w, w.Scheduler, "o-2"))
 }
 
 // Restarted gets every order that a restart has looked at.

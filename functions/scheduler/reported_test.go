@@ -1,21 +1,18 @@
 package scheduler_test
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
-	"log/slog"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/aws/aws-lambda-go/lambdacontext"
 	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
 	"github.com/stepkeeper/stepkeeper/internal/actorstest"
+	"github.com/stepkeeper/stepkeeper/internal/awsstub"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -37,98 +34,99 @@ func statuses(t *testing.T, w *actorstest.World, queue string) (all []core.Statu
 }
 
 // logged lets the world's Scheduler write its log as it does on Lambda.
-func logged(t *testing.T, w *actorstest.World) *bytes.Buffer {
+func logged(t *testing.T, w *actorstest.World) *awsstub.Log {
 	t.Helper()
-	var log bytes.Buffer
-	w.Config = func(c *scheduler.Config) {
-		c.Logger = slog.New(slog.NewJSONHandler(&log,
-			&slog.HandlerOptions{ReplaceAttr: lambdacontext.ReplaceAttr, Level: slog.LevelDebug}))
-	}
+	log := awsstub.NewLog(t)
+	w.Config = func(c *scheduler.Config) { c.Logger = log.Logger }
 	w.Boot()
-	return &log
+	return log
 }
 
-// lines returns the lines of the log, each with its keys in order.
-func lines(t *testing.T, log *bytes.Buffer) (all []map[string]any) {
-	t.Helper()
-	for _, line := range strings.Split(strings.TrimSpace(log.String()), "\n") {
-		d := json.NewDecoder(strings.NewReader(line))
-		_, err := d.Token()
-		require.NoError(t, err, line)
-		fields := map[string]any{}
-		for d.More() {
-			key, err := d.Token()
-			require.NoError(t, err)
-			var v any
-			require.NoError(t, d.Decode(&v))
-			_, twice := fields[key.(string)]
-			require.False(t, twice, line)
-			fields[key.(string)] = v
-		}
-		all = append(all, fields)
-	}
-	return all
-}
-
-// Invariant 19: a refusal is set to the sender or kept for the operator, or its message comes again.
+// Invariant 19: a refusal is sent to its sender or kept for the operator, or its message comes again: while the queue
+// takes no message, and while it is not known whether the reply-to exists. An answer without a receiver is kept too.
 func TestRefusalThatCannotBeSentComesBack(t *testing.T) {
-	const unknownField = `{"schema":1,"orderId":"o-x","replyTo":"shop","workflow":"order","order":1,"extra":1}`
-	const unanswered = `{"schema":1,"orderId":"o-x","workflow":"missing","order":1}`
-	for _, c := range []struct {
-		name, queue, body, full, want string
-	}{
-		{"unreadable", port.Intake, unknownField, "shop", "refused unknown-field"},
-		{
-			"readable", port.Intake, strings.Replace(unanswered, `"schema"`, `"replyTo":"shop","schema"`, 1),
-			"shop", "refused unknown-workflow",
-		},
-		{
-			"other content", port.Intake,
-			`{"schema":1,"orderId":"o-1","replyTo":"shop","workflow":"order","order":1}`, "shop",
-			"refused other-content",
-		},
-		{"readable, without a reply-to", port.Intake, unanswered, port.Quarantine, "quarantined m0"},
-		{"unreadable, without a reply-to", port.Intake, `{`, port.Quarantine, "quarantined m0"},
-		{"reply", port.Replies, `{`, port.Quarantine, "quarantined m0"},
-		{
-			"command of no order", port.Control,
-			`{"schema":1,"kind":"undo","task":"o-9","id":"c-1","replyTo":"desk"}`, "desk",
-			"command-refused unknown-task",
-		},
-		{
-			"command of no order, without a reply-to", port.Control,
-			`{"schema":1,"kind":"undo","task":"o-9","id":"c-1"}`, port.Quarantine, "quarantined m0",
-		},
-		{
-			"command", port.Control, `{"schema":1,"kind":"undo","task":"o-1","id":"c-1"}`, "shop",
-			"command-refused refused",
-		},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			w, _ := begun(t)
-			w.Take("shop")
-			w.Refuse = c.full
-			failed := w.Scheduler.Handle(ctx, c.queue, []port.Delivery{body(c.body)})
-			require.Equal(t, []string{"r0"}, failed)
-			w.Refuse = ""
-			for range 2 { // a redelivery is answered again
-				require.Empty(t, w.Scheduler.Handle(ctx, c.queue, []port.Delivery{body(c.body)}))
-			}
-			var got []string
-			for _, name := range []string{"shop", "desk"} {
-				for _, s := range statuses(t, w, name) {
-					got = append(got, fmt.Sprintf("%s %s", s.Kind, s.Code))
+	const order = `{"schema":1,"orderId":"o-2","replyTo":"shop","workflow":"order","order":1}`
+	missing := strings.Replace(order, `"workflow":"order"`, `"workflow":"missing"`, 1)
+	const undo = `{"schema":1,"kind":"undo","task":"o-9","id":"c-1"}`
+	const kept = "quarantined m0"
+	fails := func(reason error) func(*actorstest.World, string) {
+		return func(w *actorstest.World, queue string) {
+			w.Fail = func(q string, _ port.Message) error {
+				if q == queue {
+					return reason
 				}
+				return nil
 			}
-			for _, d := range w.Take(port.Quarantine) {
-				q := d.Value.(*message.Quarantined)
-				got = append(got, "quarantined "+q.ID)
-			}
-			require.Len(t, got, 2)
-			require.Equal(t, c.want, got[0])
-			require.Equal(t, c.want, got[1])
-		})
+		}
 	}
+	faults := map[string]func(*actorstest.World, string){
+		"full": fails(port.ErrUnavailable), "gone": fails(port.ErrNotFound),
+		"unknown": func(w *actorstest.World, _ string) { w.Outage = true },
+	}
+	for _, c := range []struct {
+		name, faults, queue, body, to, want string
+	}{
+		{"unreadable", "full unknown gone", port.Intake, strings.Replace(order, "}", `,"extra":1}`, 1), "shop",
+			"refused unknown-field"},
+		{"no workflow", "full unknown gone", port.Intake, missing, "shop", "refused unknown-workflow"},
+		{"other content", "full unknown", port.Intake, strings.Replace(order, "o-2", "o-1", 1), "shop",
+			"refused other-content"},
+		{"new", "unknown", port.Intake, order, "shop", "received "},
+		{"cancelled before", "unknown", port.Intake, strings.Replace(order, "o-2", "o-0", 1), "shop", "cancelled "},
+		{"no workflow, no reply-to", "full", port.Intake, strings.Replace(missing, `"replyTo":"shop",`, "", 1),
+			port.Quarantine, kept},
+		{"unreadable, no reply-to", "full", port.Intake, `{`, port.Quarantine, kept},
+		{"reply", "full", port.Replies, `{`, port.Quarantine, kept},
+		{"command of no order", "full unknown", port.Control, strings.Replace(undo, "}", `,"replyTo":"desk"}`, 1),
+			"desk", "command-refused unknown-task"},
+		{"command of no order, no reply-to", "full", port.Control, undo, port.Quarantine, kept},
+		{"command", "full unknown", port.Control, strings.Replace(undo, "o-9", "o-1", 1), "shop",
+			"command-refused refused"},
+	} {
+		for _, fault := range strings.Fields(c.faults) {
+			t.Run(c.name+", "+fault, func(t *testing.T) {
+				w, _ := begun(t)
+				_, err := w.Scheduler.Command(ctx, message.Control{
+					OrderID: "o-0", Event: core.Command{Name: core.Cancel, ID: "c-0"},
+				})
+				require.NoError(t, err)
+				w.Take("shop")
+				faults[fault](w, c.to)
+				ds := []port.Delivery{body(c.body)}
+				failed := w.Scheduler.Handle(ctx, c.queue, ds)
+				if fault == "gone" {
+					require.Empty(t, failed)
+					require.Len(t, w.Take(port.Quarantine), 1)
+					return
+				}
+				require.Len(t, failed, 1, "its message was deleted")
+				require.Nil(t, w.Task("o-2"))
+				w.Fail = nil
+				w.Outage = false
+				for range 2 { // a redelivery is answered again
+					require.Empty(t, w.Scheduler.Handle(ctx, c.queue, again(ds)))
+					require.Equal(t, c.want, sent(t, w, c.to)[0])
+				}
+				require.Empty(t, w.Take(port.Quarantine))
+			})
+		}
+	}
+}
+
+// sent takes the messages from a reply-to or from quarantine, and returns each as two words.
+func sent(t *testing.T, w *actorstest.World, queue string) (all []string) {
+	t.Helper()
+	for _, d := range w.Take(queue) {
+		if q, ok := d.Value.(*message.Quarantined); ok {
+			all = append(all, "quarantined "+q.ID)
+			continue
+		}
+		s, err := message.Of[message.Status](d)
+		require.NoError(t, err)
+		all = append(all, fmt.Sprintf("%s %s", s.Kind, s.Code))
+	}
+	require.NotEmpty(t, all)
+	return all
 }
 
 // panicky panics when one reply-to is looked up.
@@ -170,76 +168,6 @@ func TestAnEarlyAnswerWithoutAQueueComesBack(t *testing.T) {
 	require.Equal(t, panics, port.Panics())
 }
 
-// An outage does not count as a reply-to that is not deployed.
-func TestOutageIsNoUnknownReplyTo(t *testing.T) {
-	for _, c := range []struct{ name, queue, body, want string }{
-		{
-			"new order", port.Intake,
-			`{"schema":1,"orderId":"o-2","replyTo":"shop","workflow":"order","order":1}`, "received",
-		},
-		{
-			"unreadable order", port.Intake,
-			`{"schema":1,"orderId":"o-2","replyTo":"shop","workflow":"order","order":1,"extra":1}`,
-			"refused",
-		},
-		{
-			"refused order", port.Intake,
-			`{"schema":1,"orderId":"o-2","replyTo":"shop","workflow":"missing","order":1}`, "refused",
-		},
-		{
-			"order that was cancelled before", port.Intake,
-			`{"schema":1,"orderId":"o-0","replyTo":"shop","workflow":"order","order":1}`, "cancelled",
-		},
-		{
-			"refused command", port.Control, `{"schema":1,"kind":"undo","task":"o-1","id":"c-1"}`,
-			"command-refused",
-		},
-		{
-			"command of no order", port.Control,
-			`{"schema":1,"kind":"undo","task":"o-9","id":"c-1","replyTo":"shop"}`, "command-refused",
-		},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			w, _ := begun(t)
-			v, err := w.Scheduler.Command(ctx, message.Control{
-				OrderID: "o-0",
-				Event:   core.Command{Name: core.Cancel, ID: "c-0"},
-			})
-			require.NoError(t, err)
-			require.True(t, v.Accepted, "%+v %v", v, err)
-			w.Take("shop")
-			w.Outage = true
-			require.Len(t, w.Scheduler.Handle(ctx, c.queue, []port.Delivery{body(c.body)}), 1, "its message was deleted")
-			require.LessOrEqual(t, w.Counts["refused: unknown-reply-to"]+len(w.Take(port.Quarantine)), 0,
-				"an outage is taken for a reply-to that is not deployed")
-			records, errs := w.Store.Load(ctx, []string{"o-2"})
-			require.NoError(t, errs[0])
-			require.Nil(t, records[0])
-			w.Outage = false
-			require.Empty(t, w.Scheduler.Handle(ctx, c.queue, []port.Delivery{body(c.body)}))
-			all := statuses(t, w, "shop")
-			require.NotEmpty(t, all)
-			require.Equal(t, c.want, string(all[0].Kind))
-			require.Empty(t, w.Take(port.Quarantine))
-		})
-	}
-	t.Run("end", func(t *testing.T) {
-		w, asked := begun(t)
-		w.Scheduler.Handle(ctx, port.Replies,
-			deliver(actorstest.Done(asked["o-1 a/1 do"]), actorstest.Done(asked["o-1 b/1 do"])))
-		last := deliver(actorstest.Done(requests(t, w)["o-1 c/1 do"]))
-		w.Outage = true
-		require.Empty(t, w.Scheduler.Handle(ctx, port.Replies, last))
-		require.Equal(t, "it is unavailable or throttled", w.Task("o-1").Undelivered[0].Reason)
-		w.Outage = false
-		w.Clock.Advance(31 * time.Second)
-		_, err := w.Supervisor.Sweep(ctx)
-		require.NoError(t, err)
-		w.Handle(port.Control)
-		require.True(t, w.Task("o-1").AtRest())
-	})
-}
-
 // The sender of an order over 64 KiB is notified if it can be read. The quarantine has the hash of the order.
 func TestOrderThatIsTooLargeIsAnswered(t *testing.T) {
 	content := `"` + strings.Repeat("x", port.MaxOrder) + `"`
@@ -279,96 +207,33 @@ func TestOrderThatIsTooLargeIsAnswered(t *testing.T) {
 	}
 }
 
-// P5: the refusal of a command that came through the queue is set to the reply-to that it names,
+// P5: the refusal of a command that came through the queue is sent to the reply-to that it names,
 // else to that of its order; a direct one has its answer.
 func TestRefusedCommandIsReported(t *testing.T) {
-	stale := message.Control{
-		OrderID: "o-1",
-		Event:   core.Command{Name: core.Resolve, ID: "c-1", Number: 7, Step: "a", Fact: core.Happened},
-	}
-	for name, c := range map[string]struct {
-		change     func(*message.Control)
-		shop, desk int
-	}{
-		"to the order's reply-to":  {func(*message.Control) {}, 1, 0},
-		"to its own":               {func(c *message.Control) { c.ReplyTo = "desk" }, 0, 1},
-		"to one that is not there": {func(c *message.Control) { c.ReplyTo = "elsewhere" }, 0, 0},
-		"an accepted one is silent": {func(c *message.Control) {
-			c.Event = core.Command{Name: core.Cancel, ID: "c-1"}
-		}, 0, 0},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w, _ := begun(t)
-			w.Take("shop")
-			command := stale
-			c.change(&command)
-			require.Empty(t, w.Scheduler.Handle(ctx, port.Control, deliver(&command)))
-			for queue, want := range map[string]int{"shop": c.shop, "desk": c.desk} {
-				all := statuses(t, w, queue)
-				refused := all[:0]
-				for _, s := range all {
-					if s.Kind == core.StatusCommandRefused {
-						refused = append(refused, s)
-					}
-				}
-				require.Len(t, refused, want, "%v", queue)
-				for _, s := range refused {
-					at := core.TimeOf(w.Clock.Now())
-					if want := w.Task("o-1").Commands.Verdicts[0].Reason; s.Message != want || want == "" ||
-						s.CommandID != "c-1" || s.Command != "resolve" ||
-						s.OrderID != "o-1" || s.Workflow != "order" || s.Seq != 0 || s.At != at ||
-						s.Code != "refused" {
-						t.Errorf("%+v", s)
-					}
-				}
-			}
-			require.Empty(t, w.Take(port.Quarantine))
-		})
-	}
 	w, _ := begun(t)
 	w.Take("shop")
-	v, err := w.Scheduler.Command(ctx, stale)
-	require.NoError(t, err)
-	require.False(t, v.Accepted, "%+v %v", v, err)
-	require.Empty(t, statuses(t, w, "shop"))
-}
-
-// A deadline that has passed begins nothing: neither through the queue nor at once.
-func TestDeadlineThatHasPassed(t *testing.T) {
-	for name, c := range map[string]struct {
-		in       time.Duration
-		accepted bool
-	}{"long ago": {-time.Hour, false}, "now": {0, false}, "in a moment": {time.Millisecond, true}} {
-		t.Run(name, func(t *testing.T) {
-			w := actorstest.New(t, actorstest.Definition()).Boot()
-			at := func(id string) *message.SubmitOrder {
-				o := actorstest.Order(id)
-				o.Deadline = core.TimeOf(w.Clock.Now().Add(c.in))
-				return o
-			}
-			r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*at("o-1")})[0]
-			require.Empty(t, w.Scheduler.Handle(ctx, port.Intake, deliver(at("o-2"))))
-			asked := requests(t, w)
-			reported := statuses(t, w, "shop")
-			if c.accepted {
-				require.Equal(t, "stored", answerOf(r))
-				require.Len(t, asked, 4)
-				require.Equal(t, at("").Deadline, w.Task("o-1").Deadline.At)
-				return
-			}
-			require.Equal(t, "refused", answerOf(r))
-			require.Equal(t, "deadline-passed", r.Refusal.Code)
-			require.Equal(t, "deadline", r.Refusal.Field)
-			require.Contains(t, r.Refusal.Text, core.TimeOf(w.Clock.Now()).String())
-			require.Empty(t, asked)
-			require.Nil(t, w.Task("o-1"))
-			require.Nil(t, w.Task("o-2"))
-			last := reported[len(reported)-1]
-			require.Equal(t, "o-2", last.OrderID)
-			require.Equal(t, core.StatusRefused, last.Kind)
-			require.Equal(t, "deadline-passed", last.Code)
-		})
+	command := func(id, replyTo string) message.Control {
+		return message.Control{OrderID: "o-1", ReplyTo: replyTo, Event: core.Command{
+			Name: core.Resolve, ID: id, Number: 7, Step: "a", Fact: core.Happened,
+		}}
 	}
+	for id, replyTo := range map[string]string{"c-1": "", "c-2": "desk", "c-3": "elsewhere"} {
+		c := command(id, replyTo)
+		require.Empty(t, w.Scheduler.Handle(ctx, port.Control, deliver(&c)))
+	}
+	_, err := w.Scheduler.Command(ctx, command("c-4", ""))
+	require.NoError(t, err)
+	accepted := message.Control{OrderID: "o-1", ReplyTo: "desk", Event: core.Command{Name: core.Cancel, ID: "c-5"}}
+	require.Empty(t, w.Scheduler.Handle(ctx, port.Control, deliver(&accepted)))
+	for queue, id := range map[string]string{"shop": "c-1", "desk": "c-2"} {
+		v := w.Task("o-1").Verdict(id)
+		require.NotEmpty(t, v.Reason)
+		require.Equal(t, []core.Status{{
+			Kind: core.StatusCommandRefused, OrderID: "o-1", Workflow: "order", At: core.TimeOf(w.Clock.Now()),
+			Command: "resolve", CommandID: id, Code: "refused", Message: v.Reason,
+		}}, statuses(t, w, queue))
+	}
+	require.Empty(t, w.Take(port.Quarantine))
 }
 
 // P14: an order that was accepted stays accepted, whatever has become of its deadline, its workflow
@@ -407,21 +272,6 @@ func TestAcceptedOrderStaysAccepted(t *testing.T) {
 			})
 		}
 	}
-	t.Run("what has expired says so", func(t *testing.T) {
-		w, _ := begun(t)
-		require.NoError(t, w.Store.Forget(ctx, []string{"o-1"}))
-		o := actorstest.Order("o-1")
-		o.Deadline = core.TimeOf(w.Clock.Now())
-		w.Clock.Advance(time.Hour)
-		r := w.Boot().Scheduler.Submit(ctx, []message.SubmitOrder{*o})[0]
-		require.Equal(t, "refused", answerOf(r))
-		require.Equal(t, message.CodeExpired, r.Refusal.Code)
-		cancel := message.Control{OrderID: "o-1", Event: core.Command{Name: core.Cancel, ID: "c"}}
-		_, err := w.Scheduler.Command(ctx, cancel)
-		var refusal *core.Refusal
-		require.ErrorAs(t, err, &refusal)
-		require.Equal(t, message.CodeExpired, refusal.Code)
-	})
 }
 
 // A priority has no effect, and its sender is notified.
@@ -478,19 +328,14 @@ func TestWhatIsAheadIsLoggedAndCounted(t *testing.T) {
 			map[string]any{"run": 2.0},
 		},
 	} {
-		log.Reset()
+		log.Lines()
 		require.Len(t, w.Scheduler.Handle(ctx, d.queue, deliver(d.value)), 1)
 		require.Equal(t, i+1, w.Counts["returned: ahead of the document"], "%v", i)
-		found := false
-		for _, line := range lines(t, log) {
-			if strings.Contains(line["message"].(string), "ahead of the stored task") {
-				found = line["order"] == "o-1" && line["level"] == "WARN"
-				for k, v := range d.want {
-					found = found && line[k] == v
-				}
-			}
+		line := awsstub.About(t, log.Lines(), "ahead of the stored task")
+		require.Equal(t, "o-1 WARN", fmt.Sprint(line["order"], " ", line["level"]))
+		for k, v := range d.want {
+			require.Equal(t, v, line[k], "%v", i)
 		}
-		require.True(t, found, "%v", i)
 	}
 }
 
@@ -505,7 +350,7 @@ func TestLogNamesWhatAMessageIsOf(t *testing.T) {
 		body(`{"schema":1,"orderId":"o-y","workflow":"order","order":1,"extra":1}`), body(`{`),
 	})
 	got := map[string]bool{}
-	for _, l := range lines(t, log) {
+	for _, l := range log.Lines() {
 		got[fmt.Sprint(l["message"], " ", l["order"], " ", l["run"], " ", l["step"], " ",
 			l["attempt"])] = true
 	}

@@ -1,7 +1,6 @@
 package scheduler
 
 import (
-	"cmp"
 	"context"
 	"log/slog"
 
@@ -14,10 +13,6 @@ import (
 // Config configures a Scheduler. State, Queues, Alerts, Clock and Name are required.
 type Config struct {
 	engine.Parts
-	// Tries is the largest number of times that one handling loads and decides a task; 0 means 8. After a
-	// conflict with another writer, the Scheduler tries again. After the last try, the messages return to the
-	// queue.
-	Tries int
 	// Waits holds the known waits in the agents' queues (P32, queue time is not a failure). The Scheduler
 	// adds new waits. nil means that no waits are known at the start.
 	Waits *Waits
@@ -59,15 +54,18 @@ type Scheduler struct {
 	lengths *lengths
 }
 
+// tries is the largest number of times that one handling loads and decides a task. After a conflict with another
+// writer, the Scheduler tries again. After the last try, the messages return to the queue.
+const tries = 8
+
 // New returns a Scheduler.
 func New(cfg Config) *Scheduler {
-	cfg.Tries = cmp.Or(cfg.Tries, 8)
 	if cfg.Waits == nil {
 		cfg.Waits = &Waits{}
 	}
 	known := &lengths{}
 	return &Scheduler{cfg: cfg, log: cfg.Logger, lengths: known, engine: engine.Engine{Config: engine.Config{
-		Parts: cfg.Parts, Span: "scheduler", Tries: cfg.Tries, Waits: cfg.Waits.At, Lengths: known.all,
+		Parts: cfg.Parts, Span: "scheduler", Tries: tries, Waits: cfg.Waits.At, Lengths: known.all,
 		Claims: true,
 	}}}
 }

@@ -8,9 +8,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
+	"github.com/stepkeeper/stepkeeper/internal/actorstest"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
 // P3: a reply counts only if it is of the agent that its step asked, by the role that the queue vouches
@@ -76,4 +78,27 @@ func TestReplyOfAnotherAgent(t *testing.T) {
 			}
 		})
 	}
+}
+
+// P43, P3: a report gives its step time, if it comes from the agent that was asked.
+func TestProgressGivesTime(t *testing.T) {
+	def := actorstest.Definition()
+	def.Steps[0].MaxDuration = core.Hour
+	require.NoError(t, workflow.Seal(def))
+	w := actorstest.New(t, def).Boot()
+	w.Scheduler.Handle(ctx, port.Intake, deliver(actorstest.Order("o-1")))
+	asked := requests(t, w)["o-1 a/1 do"]
+	r := &message.Reply{
+		Schema: message.Schema, OrderID: "o-1", Step: "a", Attempt: 1, Agent: "agent-b", Operation: core.Do,
+		Outcome: message.Progress, Percent: 40, Note: "of\nframes", Until: asked.StopBy.Add(core.Hour),
+	}
+	require.Empty(t, w.Scheduler.Handle(ctx, port.Replies, deliver(r)))
+	require.Equal(t, asked.CompleteBy, w.Task("o-1").Step("a").CompleteBy)
+	require.Equal(t, 1, w.Counts["refused: "+message.CodeOtherAgent])
+	r.Agent = "agent-a"
+	require.Empty(t, w.Scheduler.Handle(ctx, port.Replies, deliver(r)))
+	a := w.Task("o-1").Step("a")
+	require.Equal(t, asked.StopBy, a.CompleteBy)
+	require.Equal(t, 40, a.Claim.Progress.Percent)
+	require.Equal(t, "of frames", a.Claim.Progress.Note)
 }

@@ -167,71 +167,33 @@ func TestAnEndThatIsLeftIsReported(t *testing.T) {
 	}
 }
 
-// P12b: orders whose queue was deleted, or is forbidden, go on like others. None of their messages comes again,
-// the control queue stays short, and the Supervisor wakes other orders in time. When the queue is there again,
-// it gets everything.
+// P12b: an order whose queue was deleted, is forbidden or refuses goes on like others, and none of its messages comes
+// again. When the queue is there again, it gets everything.
 func TestAStatusThatCannotBeSentDelaysNothing(t *testing.T) {
-	for _, reason := range []error{port.ErrNotFound, port.ErrForbidden, port.ErrUnavailable} {
-		t.Run(reason.Error(), func(t *testing.T) {
-			const broken = 10
-			w := actorstest.New(t, actorstest.Definition()).Boot()
-			settles := 0
-			failing := true
-			w.Fail = func(queue string, m port.Message) error {
-				if c, ok := m.Value.(*message.Control); ok && c.Kind() == message.Settle {
-					settles++
-				}
-				if queue == "shop" && failing {
-					return fmt.Errorf("queue shop: %w", reason)
-				}
-				return nil
+	for reason, err := range map[string]error{
+		"it does not exist, or is not deployed as a reply-to": port.ErrNotFound,
+		"access is denied to it, or to its KMS key":           port.ErrForbidden,
+		"it is unavailable or throttled":                      port.ErrUnavailable,
+		"it refuses the message":                              errors.New("rejected"),
+	} {
+		w, asked := begun(t)
+		w.Fail = func(queue string, _ port.Message) error {
+			if queue == "shop" {
+				return err
 			}
-			for n := range broken {
-				require.Empty(t, w.Scheduler.Handle(ctx, port.Intake, deliver(actorstest.Order(fmt.Sprint("o-", n)))))
-			}
-			for range 10 {
-				for _, asked := range requests(t, w) {
-					require.Empty(t, w.Scheduler.Handle(ctx, port.Replies, deliver(actorstest.Done(asked))))
-				}
-			}
-			for n := range broken {
-				require.Equal(t, core.Processed, w.Task(fmt.Sprint("o-", n)).ProcessState)
-			}
-			other := actorstest.Order("other")
-			other.ReplyTo = "desk"
-			w.Send(port.Intake, other)
-			w.Script = func(r *message.Request) *message.Reply {
-				if r.Step == "a" && r.Attempt < 3 {
-					return actorstest.Later(r)
-				}
-				return actorstest.Done(r)
-			}
-			ended := 0
-			for second := range 8 * 60 {
-				w.Round()
-				if ended == 0 && w.Task("other") != nil && w.Task("other").Terminal() {
-					ended = second
-				}
-			}
-			require.NotZero(t, ended)
-			require.Less(t, ended, 20, "the other order was delayed")
-			// 30 s, 1, 2, 4, 8 minutes: at most five for each order
-			require.LessOrEqual(t, settles, 5*broken)
-			require.GreaterOrEqual(t, settles, 3*broken)
-			u := w.Task("o-0").Undelivered
-			require.Len(t, u, 1)
-			require.Equal(t, 1, u[0].First)
-
-			failing = false
-			for range 11 * 60 {
-				w.Round()
-			}
-			for n := range broken {
-				id := fmt.Sprint("o-", n)
-				require.True(t, w.Task(id).AtRest(), "%+v", w.Task(id).Undelivered)
-				noGap(t, w, id)
-			}
-		})
+			return nil
+		}
+		require.Empty(t, end(t, w, asked), reason)
+		require.Equal(t, core.Processed, w.Task("o-1").ProcessState, reason)
+		require.Equal(t, reason, w.Task("o-1").Undelivered[0].Reason)
+		require.False(t, w.Task("o-1").AtRest(), reason)
+		w.Fail = nil
+		w.Clock.Advance(31 * time.Second)
+		_, err := w.Supervisor.Sweep(ctx)
+		require.NoError(t, err)
+		w.Handle(port.Control)
+		require.True(t, w.Task("o-1").AtRest(), reason)
+		noGap(t, w, "o-1")
 	}
 }
 
@@ -258,23 +220,4 @@ func TestStatusesAreGivenUp(t *testing.T) {
 	require.True(t, task.AtRest())
 	require.Equal(t, 2, task.Undelivered[0].First)
 	require.Zero(t, task.Undelivered[0].ResendAt)
-}
-
-// The answer to a refused order is its only trace. If its receiver is gone, the order goes to quarantine.
-func TestARefusalWithoutAReceiverIsKept(t *testing.T) {
-	for _, body := range []string{
-		`{"schema":1,"orderId":"o-2","replyTo":"shop","workflow":"missing","order":1}`,
-		`{"schema":1,"orderId":"o-2","replyTo":"shop","workflow":"order","order":1,"extra":1}`,
-	} {
-		w, _ := begun(t)
-		w.Fail = func(queue string, m port.Message) error {
-			if queue == "shop" {
-				return port.ErrNotFound
-			}
-			return nil
-		}
-		d := port.Delivery{Message: port.Message{Body: []byte(body)}, ID: "m0", Receipt: "r0", Received: 1}
-		require.Empty(t, w.Scheduler.Handle(ctx, port.Intake, []port.Delivery{d}))
-		require.Len(t, w.Take(port.Quarantine), 1)
-	}
 }

@@ -25,11 +25,13 @@ import (
 type watched struct {
 	port.Queues
 	depths  map[string]int
-	missing string      // not there
-	lost    string      // whether it is there is not known
-	silent  string      // does not report its depth
-	panics  string      // panics instead of reporting its depth
-	replies *port.Depth // depth of the replies; nil means the true one
+	missing string                // not there
+	lost    string                // whether it is there is not known
+	silent  string                // does not report its depth
+	panics  string                // panics instead of reporting its depth
+	shown   map[string]port.Depth // depths of queues instead of the true ones
+
+	capacity map[string]int // number of messages that each consumer takes at a time
 }
 
 func (q *watched) Queue(name string) (port.Queue, error) {
@@ -56,8 +58,8 @@ func (q watchedQueue) Depth(ctx context.Context) (port.Depth, error) {
 	if q.Name() == q.all.silent {
 		return port.Depth{}, port.ErrUnavailable
 	}
-	if q.Name() == port.Replies && q.all.replies != nil {
-		return *q.all.replies, nil
+	if shown, ok := q.all.shown[q.Name()]; ok {
+		return shown, nil
 	}
 	return q.Queue.Depth(ctx)
 }
@@ -70,6 +72,7 @@ func late(t *testing.T, n int, change func(*watched)) (*actorstest.World, *watch
 		w.Sweeping = func(c *supervisor.Config) {
 			q.Queues = c.Queues
 			c.Queues = q
+			c.Capacity = func(taker string) int { return q.capacity[taker] }
 		}
 	})
 	if change != nil {
@@ -160,19 +163,12 @@ func TestOldestOverdue(t *testing.T) {
 
 // A lease holds for one tick at most, because another process may handle the next tick.
 func TestLeaseEndsBeforeTheNextTick(t *testing.T) {
-	for _, c := range []struct{ interval, ttl, held time.Duration }{
-		{0, 0, 30 * time.Second},
-		{0, 10 * time.Minute, 30 * time.Second},
-		{0, time.Minute, 30 * time.Second},
-		{0, 50 * time.Second, 50 * time.Second},
-		{10 * time.Second, 0, 5 * time.Second},
-		{10 * time.Second, 30 * time.Second, 5 * time.Second},
+	for _, c := range []struct{ interval, held time.Duration }{
+		{0, 30 * time.Second},
+		{10 * time.Second, 5 * time.Second},
 	} {
 		w := begun(t, actorstest.Definition(), 0, func(w *actorstest.World) {
-			w.Sweeping = func(s *supervisor.Config) {
-				s.Interval = c.interval
-				s.LeaseTTL = c.ttl
-			}
+			w.Sweeping = func(s *supervisor.Config) { s.Interval = c.interval }
 		})
 		sweep(t, w)
 		other := w.SupervisorOn(w.Store, "other")
@@ -210,6 +206,32 @@ func TestFaultsOfOneShardAndOneTask(t *testing.T) {
 		require.Equal(t, w.Store.Shards()-1, r.Shards)
 		require.NotZero(t, r.HandedBack)
 	})
+	t.Run("an index", func(t *testing.T) {
+		w, _ := late(t, 12, nil)
+		r, err := w.SupervisorOn(&actorstest.Faulty{Store: w.Store, FailDue: func(shard, _ int) error {
+			if shard == 1 {
+				return actorstest.ErrFailing
+			}
+			return nil
+		}}, "other").Sweep(ctx)
+		require.ErrorIs(t, err, port.ErrUnavailable)
+		require.ErrorContains(t, err, "shard 1")
+		require.NotZero(t, r.HandedBack)
+	})
+	t.Run("a document that is newer, or does not fit its definition", func(t *testing.T) {
+		w, _ := late(t, 3, nil)
+		unfit := w.Task("o-2")
+		unfit.Steps[0].Name = "another"
+		document, err := state.EncodeTask(unfit)
+		require.NoError(t, err)
+		r, err := w.SupervisorOn(&actorstest.Faulty{Store: w.Store, Instead: map[string]string{
+			"o-1": `{"Schema":4}`, "o-2": string(document),
+		}}, "other").Sweep(ctx)
+		require.NoError(t, err)
+		require.Equal(t, 2, r.Failed)
+		require.Equal(t, 2, r.HandedBack)
+		require.Equal(t, int64(1), w.Task("o-2").Version)
+	})
 	t.Run("a load", func(t *testing.T) {
 		w, _ := late(t, 12, nil)
 		r, err := w.SupervisorOn(&actorstest.Faulty{Store: w.Store, FailLoad: actorstest.OnCall(1, actorstest.ErrFailing)},
@@ -245,7 +267,8 @@ func TestFaultsOfOneShardAndOneTask(t *testing.T) {
 		w, _ := late(t, 12, nil)
 		var log bytes.Buffer
 		w.Sweeping = func(c *supervisor.Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) }
-		s := w.SupervisorOn(&actorstest.Faulty{Store: w.Store, Damaged: "o-5"}, "other")
+		damaged := map[string]string{"o-5": actorstest.Damaged}
+		s := w.SupervisorOn(&actorstest.Faulty{Store: w.Store, Instead: damaged}, "other")
 		r, err := s.Sweep(ctx)
 		require.NoError(t, err)
 		require.Equal(t, 1, r.Damaged)
@@ -394,28 +417,19 @@ func TestReportInOneLine(t *testing.T) {
 	}
 }
 
-// limits notes how much of the index is asked for at a time.
-type limits struct {
-	actorstest.Faulty
-	asked []int
-}
-
-func (s *limits) Due(ctx context.Context, b port.Bucket, shard int, before time.Time, after *port.Due,
-	limit int,
-) ([]port.Due, error) {
-	s.asked = append(s.asked, limit)
-	return s.Store.Due(ctx, b, shard, before, after, limit)
-}
-
 // Rule 17: a sweep reads 50 pages of 100 by default, and reports where it was cut short.
 func TestBoundsOfASweep(t *testing.T) {
 	w, _ := late(t, 1, nil)
-	store := &limits{Faulty: actorstest.Faulty{Store: w.Store}}
+	var asked []int
+	store := &actorstest.Faulty{Store: w.Store, FailDue: func(_, limit int) error {
+		asked = append(asked, limit)
+		return nil
+	}}
 	r, err := w.SupervisorWith(store, failing{}, "other").Sweep(ctx)
 	require.NoError(t, err)
-	require.Len(t, store.asked, 2*w.Store.Shards())
-	require.Equal(t, 100, store.asked[0])
-	require.False(t, r.Truncated, "asked for %v, truncated %t, %v", store.asked, r.Truncated, err)
+	require.Len(t, asked, 2*w.Store.Shards())
+	require.Equal(t, 100, asked[0])
+	require.False(t, r.Truncated)
 
 	w = begun(t, actorstest.Definition(), 60, func(w *actorstest.World) {
 		w.Sweeping = func(c *supervisor.Config) { c.PageSize = 1 }
@@ -448,42 +462,4 @@ func TestSweepBeforeTheEpoch(t *testing.T) {
 		w.Clock.Set(time.Date(year, 12, 31, 23, 58, 30, 0, time.UTC))
 		require.Equal(t, w.Store.Shards(), sweep(t, w).Shards, "%v", year)
 	}
-}
-
-// unfit returns a task that its definition does not fit.
-type unfit struct {
-	*memory.Store
-	id string
-}
-
-func (s unfit) Load(ctx context.Context, ids []string) ([]*port.Record, []error) {
-	records, errs := s.Store.Load(ctx, ids)
-	for i, id := range ids {
-		if id == s.id && records[i] != nil {
-			task, err := state.DecodeTask(records[i].Document)
-			if err != nil {
-				errs[i] = err
-				continue
-			}
-			task.Steps[0].Name = "another"
-			record := *records[i]
-			record.Document, err = state.EncodeTask(task)
-			if err != nil {
-				errs[i] = err
-				continue
-			}
-			records[i] = &record
-		}
-	}
-	return records, errs
-}
-
-// A task for which no decision is possible is left unchanged and reported. The others are decided.
-func TestUnfitTaskIsLeft(t *testing.T) {
-	w, _ := late(t, 3, nil)
-	r, err := w.SupervisorOn(unfit{w.Store, "o-2"}, "other").Sweep(ctx)
-	require.NoError(t, err)
-	require.Equal(t, 1, r.Failed)
-	require.Equal(t, 4, r.HandedBack)
-	require.Equal(t, int64(1), w.Task("o-2").Version)
 }

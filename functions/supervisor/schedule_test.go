@@ -185,23 +185,6 @@ func TestOverlap(t *testing.T) {
 	}
 }
 
-// unreadable is a store that cannot read one order.
-type unreadable struct {
-	port.Store
-	id string
-}
-
-func (s unreadable) Load(ctx context.Context, ids []string) ([]*port.Record, []error) {
-	records, errs := s.Store.Load(ctx, ids)
-	for i, id := range ids {
-		if id == s.id {
-			records[i] = nil
-			errs[i] = port.ErrUnavailable
-		}
-	}
-	return records, errs
-}
-
 // TestOverlapThatCannotBeRead: an order of which it is unknown whether it has ended keeps the next from
 // starting.
 func TestOverlapThatCannotBeRead(t *testing.T) {
@@ -210,7 +193,7 @@ func TestOverlapThatCannotBeRead(t *testing.T) {
 	x.Drain()
 	x.want("1100")
 	whole := x.Supervisor
-	x.Supervisor = x.SupervisorOn(unreadable{x.Store, x.tasks()[0]}, "half-blind")
+	x.Supervisor = x.SupervisorOn(&actorstest.Faulty{Store: x.World.Store, Unread: x.tasks()[0]}, "half-blind")
 	x.pass(60 * time.Minute)
 	x.Drain()
 	x.want("1100")

@@ -32,10 +32,9 @@ type Config struct {
 	Capacity      func(taker string) int
 	PagesPerSweep int // largest number of pages in one sweep; 0 means 50
 	PageSize      int // entries of the index per page; 0 means 100
-	// LeaseTTL is the duration of a lease of a shard. It must be shorter than Interval, so that another
-	// process can run the next sweep. If LeaseTTL is 0 or too long, the Supervisor uses half of Interval.
-	LeaseTTL time.Duration
-	Interval time.Duration // time between two sweeps; 0 means 1 m
+	// Interval is the time between two sweeps; 0 means 1 m. A lease of a shard lasts half of it, so that another
+	// process can run the next sweep.
+	Interval time.Duration
 }
 
 // Supervisor finds overdue work and decides on it. It is safe for concurrent use.
@@ -52,9 +51,6 @@ func New(cfg Config) *Supervisor {
 	cfg.PagesPerSweep = cmp.Or(cfg.PagesPerSweep, 50)
 	cfg.PageSize = cmp.Or(cfg.PageSize, 100)
 	cfg.Interval = cmp.Or(cfg.Interval, time.Minute)
-	if cfg.LeaseTTL == 0 || cfg.LeaseTTL >= cfg.Interval {
-		cfg.LeaseTTL = cfg.Interval / 2
-	}
 	return &Supervisor{cfg: cfg, log: cfg.Logger, engine: engine.Engine{Config: engine.Config{
 		Parts: cfg.Parts, Span: "supervisor", Tries: 1, // the next sweep tries again
 	}}}
@@ -198,7 +194,7 @@ const maxNamed = 10
 
 func (w *sweep) shard(ctx context.Context, shard int) error {
 	now := w.cfg.Clock.Now()
-	ours, err := w.cfg.Leases.Acquire(ctx, port.SweepLease(shard), w.cfg.Name, now, w.cfg.LeaseTTL)
+	ours, err := w.cfg.Leases.Acquire(ctx, port.SweepLease(shard), w.cfg.Name, now, w.cfg.Interval/2)
 	if err != nil {
 		return err
 	}

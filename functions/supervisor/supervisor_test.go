@@ -1,7 +1,6 @@
 package supervisor_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -9,13 +8,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/functions/supervisor"
 	"github.com/stepkeeper/stepkeeper/internal/actorstest"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
-	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
 var ctx = actorstest.Context
@@ -88,32 +85,6 @@ func TestOverdueStepIsHandedBackOnce(t *testing.T) {
 	require.Equal(t, 2, r.Asked)
 	require.LessOrEqual(t, r.HandedBack, 0)
 	require.Equal(t, 1, w.Task("o-1").Step("a").Failures.Do)
-}
-
-// P32: with a backlog nothing is counted; the depth is asked once per agent and sweep.
-func TestBacklogIsNotCounted(t *testing.T) {
-	for _, c := range []struct{ waiting, capacity, uncounted int }{
-		{6, 5, 5},
-		{5, 5, 0},
-		{2, 1, 5},
-		{11, 0, 5},
-		{10, 0, 0},
-	} {
-		w := begun(t, actorstest.Definition(), 5, func(w *actorstest.World) {
-			w.Sweeping = func(s *supervisor.Config) { s.Capacity = func(string) int { return c.capacity } }
-		})
-		w.Clock.Advance(31 * time.Second)
-		for range c.waiting {
-			w.Send("requests-agent-a", &message.Request{Schema: 1})
-		}
-		r := sweep(t, w)
-		require.Equal(t, c.uncounted, r.Uncounted, "%v", c)
-		require.Equal(t, 10-c.uncounted, r.HandedBack, "%v", c)
-		a := w.Task("o-1").Step("a")
-		counted := c.uncounted == 0
-		require.Equal(t, a.Failures.Do == 1, counted, "%v", c)
-		require.NotEqual(t, !counted, a.Claim.Allowance != 40*core.Second, "%v", c)
-	}
 }
 
 // P10: a stored due time can be too early, but never too late. A conditional commit moves it forward.
@@ -197,85 +168,27 @@ func TestUnreportedEndIsAskedForAgain(t *testing.T) {
 	}
 }
 
-// The index is only a hint: the sweep skips tasks that are at rest or do not exist any more.
+// The index is only a hint: the sweep skips tasks that have come to rest or do not exist any more.
 func TestStaleIndex(t *testing.T) {
-	w := begun(t, actorstest.Definition(), 1, nil)
-	w.Clock.Advance(31 * time.Second)
-	stale := []port.Due{{ID: "o-gone", At: actorstest.Start}, {ID: "o-1", At: actorstest.Start}}
-	rest := *w.Task("o-1")
-	rest.ProcessState = core.Processed
-	rest.Due = 0
-	rest.OrderID = "o-rest"
-	rest.Version = 1
-	for i := range rest.Steps {
-		rest.Steps[i].State = core.Processed
+	for _, forgotten := range []bool{false, true} {
+		w := actorstest.New(t, actorstest.Definition()).Boot()
+		w.Send(port.Intake, actorstest.Order("o-1"))
+		w.Handle(port.Intake)
+		w.Clock.Advance(31 * time.Second)
+		r, err := w.SupervisorOn(&actorstest.Faulty{Store: w.Store, FailLoad: func(int) error {
+			for range 5 {
+				w.Agents()
+				w.Handle(port.Replies)
+			}
+			if forgotten {
+				return w.Store.Forget(ctx, []string{"o-1"})
+			}
+			return nil
+		}}, "other").Sweep(ctx)
+		require.NoError(t, err)
+		require.Equal(t, 1, r.Stale)
+		require.Zero(t, r.Overdue)
 	}
-	doc, _ := state.EncodeTask(&rest)
-	w.Store.Commit(ctx, []port.Write{{Record: port.Record{
-		ID: "o-rest", Version: 1, State: "Processed",
-		Document: doc, Created: actorstest.Start,
-	}}})
-	stale = append(stale, port.Due{ID: "o-rest", At: actorstest.Start})
-	s := w.SupervisorOn(hinting{w.Store, stale}, "other")
-	r, err := s.Sweep(ctx)
-	require.NoError(t, err)
-	require.Equal(t, 2*4, r.Stale)
-	require.Equal(t, 2, r.HandedBack)
-	require.Equal(t, int64(1), w.Task("o-rest").Version)
-}
-
-// hinting returns the same index for every shard.
-type hinting struct {
-	*memory.Store
-	due []port.Due
-}
-
-func (s hinting) Due(_ context.Context, b port.Bucket, _ int, _ time.Time, _ *port.Due,
-	_ int,
-) ([]port.Due, error) {
-	if b != port.DueBucket {
-		return nil, nil
-	}
-	return s.due, nil
-}
-
-// P16, P8: several sweeps at once are harmless, with and without leases.
-func TestSeveralAtOnce(t *testing.T) {
-	w := begun(t, actorstest.Definition(), 20, nil)
-	w.Clock.Advance(31 * time.Second)
-	other := w.SupervisorOn(w.Store, "other")
-	r1 := sweep(t, w)
-	r2, _ := other.Sweep(ctx)
-	require.Equal(t, 4, r2.Skipped)
-	require.LessOrEqual(t, r2.Scanned, 0)
-	require.Equal(t, 40, r1.HandedBack)
-
-	w = begun(t, actorstest.Definition(), 20, nil)
-	w.Clock.Advance(31 * time.Second)
-	store := &racing{Store: w.Store, leases: memory.NewLeases()}
-	slow := w.SupervisorWith(store, store.leases, "slow")
-	store.before = func() { sweep(t, w) }
-	r, err := slow.Sweep(ctx)
-	require.NoError(t, err)
-	require.NotZero(t, r.Lost)
-	for i := range 20 {
-		require.Equal(t, 1, w.Task(fmt.Sprintf("o-%d", i+1)).Step("a").Failures.Do)
-	}
-}
-
-// racing lets another sweep go first, between load and commit.
-type racing struct {
-	*memory.Store
-	leases *memory.Leases
-	before func()
-}
-
-func (s *racing) Commit(ctx context.Context, writes []port.Write) []error {
-	if f := s.before; f != nil {
-		s.before = nil
-		f()
-	}
-	return s.Store.Commit(ctx, writes)
 }
 
 // One sweep does a bounded amount of work, and the next begins at another shard, so that every shard is
@@ -298,42 +211,4 @@ func TestSweepIsBounded(t *testing.T) {
 		total += r.HandedBack
 	}
 	require.Equal(t, 80, total)
-}
-
-// A fault of one task or shard is reported and affects no other.
-func TestFaults(t *testing.T) {
-	w := begun(t, actorstest.Definition(), 10, nil)
-	w.Clock.Advance(31 * time.Second)
-	s := w.SupervisorOn(broken{w.Store}, "other")
-	r, err := s.Sweep(ctx)
-	require.ErrorIs(t, err, port.ErrUnavailable)
-	require.ErrorContains(t, err, "shard 1")
-	require.Equal(t, 1, r.Failed)
-	require.NotZero(t, r.HandedBack)
-}
-
-// broken is a store that cannot list shard 1, and has a document of a newer version.
-type broken struct{ *memory.Store }
-
-func (s broken) Due(ctx context.Context, b port.Bucket, shard int, before time.Time, after *port.Due,
-	limit int,
-) ([]port.Due, error) {
-	if shard == 1 {
-		return nil, port.ErrUnavailable
-	}
-	due, err := s.Store.Due(ctx, b, shard, before, after, limit)
-	if shard == 0 && after == nil && b == port.DueBucket {
-		due = append([]port.Due{{ID: "o-new", At: actorstest.Start}}, due...)
-	}
-	return due, err
-}
-
-func (s broken) Load(ctx context.Context, ids []string) ([]*port.Record, []error) {
-	rs, errs := s.Store.Load(ctx, ids)
-	for i, id := range ids {
-		if id == "o-new" {
-			rs[i] = &port.Record{ID: id, Version: 1, Document: []byte(`{"Schema":4}`)}
-		}
-	}
-	return rs, errs
 }

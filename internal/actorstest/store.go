@@ -17,9 +17,9 @@ type Faulty struct {
 	Commits, Loads, Orders, Dues int
 	FailCommit, FailLoad         func(call int) error
 	FailOrder                    func(call int) error
-	FailDue                      func(shard int) error
-	Damaged                      string // ID of the task whose document Load damages
-	Unread                       string // ID of the task that Load fails to read
+	FailDue                      func(shard, limit int) error
+	Instead                      map[string]string // documents that Load returns instead of the stored ones
+	Unread                       string            // ID of the task that Load fails to read
 
 	world *World // checks the context of each call; nil means no check
 }
@@ -60,8 +60,10 @@ func (s *Faulty) Commit(ctx context.Context, writes []port.Write) []error {
 	return s.Store.Commit(ctx, writes)
 }
 
-// Load implements port.Store. It damages the document of the task Damaged and returns an error for the task
-// Unread.
+// Damaged is a document that cannot be read.
+const Damaged = `{"schema":1`
+
+// Load implements port.Store. It returns the documents Instead, and an error for the task Unread.
 func (s *Faulty) Load(ctx context.Context, ids []string) ([]*port.Record, []error) {
 	if err := s.call(ctx, "Load", &s.Loads, s.FailLoad); err != nil {
 		return make([]*port.Record, len(ids)), slices.Repeat([]error{err}, len(ids))
@@ -72,10 +74,10 @@ func (s *Faulty) Load(ctx context.Context, ids []string) ([]*port.Record, []erro
 			records[i] = nil
 			errs[i] = ErrFailing
 		}
-		if records[i] != nil && records[i].ID == s.Damaged {
-			damaged := *records[i]
-			damaged.Document = []byte(`{"schema":1`)
-			records[i] = &damaged
+		if document := s.Instead[ids[i]]; records[i] != nil && document != "" {
+			other := *records[i]
+			other.Document = []byte(document)
+			records[i] = &other
 		}
 	}
 	return records, errs
@@ -121,7 +123,7 @@ func (s *Faulty) Due(ctx context.Context, b port.Bucket, shard int, before time.
 		if s.FailDue == nil {
 			return nil
 		}
-		return s.FailDue(shard)
+		return s.FailDue(shard, limit)
 	}); err != nil {
 		return nil, err
 	}

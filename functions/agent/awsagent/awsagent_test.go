@@ -22,7 +22,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/functions/agent/awsagent"
 	"github.com/stepkeeper/stepkeeper/functions/agent/settings"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
-	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
+	"github.com/stepkeeper/stepkeeper/internal/awsstub"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
@@ -55,20 +55,7 @@ func service(t *testing.T, responses ...func(http.ResponseWriter)) (aws.Config, 
 		responses[min(len(got), len(responses))-1](w)
 	}))
 	t.Cleanup(srv.Close)
-	return config(t, srv.URL), &got
-}
-
-func config(t *testing.T, endpoint string) aws.Config {
-	t.Helper()
-	c, err := wire.Environment(func(name string) (string, bool) {
-		v, ok := map[string]string{
-			"AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "AKID",
-			"AWS_SECRET_ACCESS_KEY": "secret", "AWS_ENDPOINT_URL": endpoint,
-		}[name]
-		return v, ok
-	})
-	require.NoError(t, err)
-	return c
+	return awsstub.ConfigAt(t, srv.URL), &got
 }
 
 func answer(status int, body string, headers ...string) func(http.ResponseWriter) {
@@ -312,7 +299,7 @@ func TestNetworkFailures(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	l.Close()
-	_, f := run(t, config(t, "http://"+l.Addr().String()), invoke, call())
+	_, f := run(t, awsstub.ConfigAt(t, "http://"+l.Addr().String()), invoke, call())
 	require.NotNil(t, f, "nobody listens: %+v", f)
 	require.True(t, f.NoEffect, "nobody listens: %+v", f)
 	require.False(t, f.Permanent, "nobody listens: %+v", f)

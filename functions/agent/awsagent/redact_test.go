@@ -12,6 +12,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/stretchr/testify/require"
+
+	"github.com/stepkeeper/stepkeeper/internal/awsstub"
 )
 
 // An endpoint, such as an emulator or AWS itself in the text of SignatureDoesNotMatch, may repeat the credentials
@@ -78,7 +80,7 @@ func TestNoCredentialIsStored(t *testing.T) {
 						_ = json.NewEncoder(w).Encode(c.body(secret))
 					}))
 					defer srv.Close()
-					cfg := config(t, srv.URL)
+					cfg := awsstub.ConfigAt(t, srv.URL)
 					cfg.Credentials = credentials.NewStaticCredentialsProvider(key, "secret", session)
 					out, f := run(t, cfg, entry(t, c.entry), call())
 					shown := out

@@ -131,16 +131,16 @@ func TestTheRequestCarriesWhatTheServiceNeeds(t *testing.T) {
 	}
 }
 
-// Each status of the table, one by one.
+// Each status of the table, one by one. A status beyond the classes is an answer without a meaning.
 func TestEachStatusHasItsClass(t *testing.T) {
 	permanent := map[int]bool{
 		401: false, 408: false, 423: false, 425: false, 429: false, 501: true,
 		505: true,
 	}
 	proof := map[int]bool{408: false, 501: true, 505: true}
-	for status := 300; status <= 599; status++ {
+	for status := 300; status <= 700; status++ {
 		if _, listed := permanent[status]; !listed {
-			permanent[status] = status < 500
+			permanent[status] = status < 500 || status >= 600
 		}
 		if _, listed := proof[status]; !listed {
 			proof[status] = status >= 400 && status < 500
@@ -155,7 +155,7 @@ func TestEachStatusHasItsClass(t *testing.T) {
 	}))
 	defer srv.Close()
 	s := serviceOf(t, simple(srv.URL), Options{})
-	for status := 300; status <= 599; status++ {
+	for status := 300; status <= 700; status++ {
 		c := call()
 		c.Name = fmt.Sprintf("s%d", status)
 		_, err := run(s, c)
@@ -331,20 +331,20 @@ func TestNetworkFailures(t *testing.T) {
 		"no such name": {
 			url: func(*testing.T) string { return "https://no.example" }, noEffect: true,
 			code:     "dns",
-			resolver: names{err: &net.DNSError{Err: "no such host", IsNotFound: true}},
+			resolver: resolves(),
 		},
 		"a refused address": {
 			url: func(*testing.T) string {
 				return "https://rebound.example"
 			}, permanent: true, noEffect: true, code: "address-refused",
-			resolver: names{ips: []netip.Addr{netip.MustParseAddr("169.254.169.254")}},
+			resolver: resolves("169.254.169.254"),
 		},
 		"a name that leads to this machine": {
 			url: func(*testing.T) string {
 				return "https://rebound.example"
 			},
 			permanent: true, noEffect: true, code: "address-refused",
-			resolver: names{ips: []netip.Addr{netip.MustParseAddr("127.0.0.1")}},
+			resolver: resolves("127.0.0.1"),
 		},
 		"reset after sending": {url: server(abort), code: "network"},
 		"no answer in time":   {url: server(hang), extra: "timeout: 50ms", code: "timeout"},
@@ -379,13 +379,23 @@ func TestNetworkFailures(t *testing.T) {
 	}
 }
 
-type names struct {
-	ips []netip.Addr
-	err error
+type resolver func(ctx context.Context, network, host string) ([]netip.Addr, error)
+
+func (r resolver) LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error) {
+	return r(ctx, network, host)
 }
 
-func (n names) LookupNetIP(context.Context, string, string) ([]netip.Addr, error) {
-	return n.ips, n.err
+// resolves returns a resolver that finds the addresses for every name, or no name.
+func resolves(addresses ...string) resolver {
+	return func(_ context.Context, _, host string) (ips []netip.Addr, err error) {
+		for _, a := range addresses {
+			ips = append(ips, netip.MustParseAddr(a))
+		}
+		if ips == nil {
+			err = &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
+		}
+		return ips, err
+	}
 }
 
 func closedPort(t *testing.T) string {
@@ -403,15 +413,12 @@ func TestTheCheckedAddressIsDialled(t *testing.T) {
 		dialled = append(dialled, address)
 		return nil, errors.New("closed")
 	}
-	guarded := guardedDial(Allow{}, names{ips: []netip.Addr{
-		netip.MustParseAddr("93.184.216.34"),
-		netip.MustParseAddr("2606:2800::1"),
-	}}, dial)
+	guarded := guardedDial(Allow{}, resolves("93.184.216.34", "2606:2800::1"), dial)
 	_, err := guarded(context.Background(), "tcp", "shop.example:443")
 	require.Error(t, err, "the failure was swallowed")
 	require.Equal(t, "93.184.216.34:443 [2606:2800::1]:443", strings.Join(dialled, " "))
 	dialled = nil
-	mixed := names{ips: []netip.Addr{netip.MustParseAddr("93.184.216.34"), netip.MustParseAddr("10.0.0.1")}}
+	mixed := resolves("93.184.216.34", "10.0.0.1")
 	_, err = guardedDial(Allow{}, mixed, dial)(context.Background(), "tcp", "shop.example:443")
 	require.ErrorIs(t, err, ErrAddress)
 	require.Empty(t, dialled)
@@ -506,29 +513,36 @@ func TestChecks(t *testing.T) {
 // net/http repeats requests with an Idempotency-Key by itself when a kept connection breaks. Each
 // try must be one request, or the ledger of plain services would count wrongly.
 func TestOneTryIsOneRequest(t *testing.T) {
-	for _, grade := range []core.Grade{core.Plain, core.Idempotent} {
-		for _, input := range []string{`{"a":1}`, ""} {
-			var calls atomic.Int32
-			srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				_, _ = io.Copy(io.Discard, r.Body)
-				if calls.Add(1) > 1 {
-					panic(http.ErrAbortHandler)
-				}
-			}))
-			srv.Config.ErrorLog = log.New(io.Discard, "", 0)
-			srv.Start()
-			s := serviceOf(t, simple(srv.URL), Options{})
-			c := call()
-			c.Grade = grade
-			c.Input = json.RawMessage(input)
-			if _, err := run(s, c); err != nil {
-				t.Fatal(err)
+	for name, tt := range map[string]struct {
+		method, input string
+		grade         core.Grade
+	}{
+		"with a body":                  {"POST", `{"a":1}`, core.Idempotent},
+		"with a body, plain":           {"POST", `{"a":1}`, core.Plain},
+		"without input":                {"POST", "", core.Idempotent},
+		"without input, plain":         {"POST", "", core.Plain},
+		"without a body":               {"GET", "", core.Idempotent},
+		"without a body, to delete it": {"DELETE", "", core.Idempotent},
+	} {
+		var calls atomic.Int32
+		srv := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			if calls.Add(1) > 1 {
+				panic(http.ErrAbortHandler)
 			}
-			_, err := run(s, c)
-			require.False(t, failureOf(t, err).NoEffect, "%v %v", grade, input)
-			require.Equal(t, int32(2), calls.Load(), "%v %v", grade, input)
-			srv.Close()
-		}
+		}))
+		srv.Config.ErrorLog = log.New(io.Discard, "", 0)
+		srv.Start()
+		s := serviceOf(t, fmt.Sprintf(withMethod, srv.URL, tt.method), Options{})
+		c := call()
+		c.Grade = tt.grade
+		c.Input = json.RawMessage(tt.input)
+		_, err := run(s, c)
+		require.NoError(t, err, name)
+		_, err = run(s, c)
+		require.False(t, failureOf(t, err).NoEffect, name)
+		require.Equal(t, int32(2), calls.Load(), name)
+		srv.Close()
 	}
 }
 
@@ -572,15 +586,20 @@ func TestWhichCallsTakeANewConnection(t *testing.T) {
 func TestSecretsNeverShow(t *testing.T) {
 	const secret = "hunter2-hunter2"
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.WriteHeader(http.StatusUnauthorized)
+		if r.Method == http.MethodPost {
+			w.WriteHeader(http.StatusUnauthorized)
+		}
 		_, _ = fmt.Fprintf(w, `{"message":"bad credentials %s"}`, r.Header.Get("Authorization"))
 	}))
-	file := `agents: {payment: {url: "` + srv.URL +
-		`/${env:TOKEN}", headers: {Authorization: "Bearer ${env:TOKEN}"}}}`
+	file := `agents: {payment: {url: "` + srv.URL + `/${env:TOKEN}", ` +
+		`headers: {Authorization: "Bearer ${env:TOKEN}"}, operations: {"*": {check: {path: /}}}}}`
 	s := serviceOf(t, file, Options{}, "TOKEN", secret)
 	var logged bytes.Buffer
 	logger := slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	_, refused := run(s, call())
+	_, found, err := s.Operations()[worker.AnyOperation].Check(t.Context(), call())
+	require.NoError(t, err)
+	require.Equal(t, `{"message":"bad credentials Bearer [hidden]"}`, fmt.Sprintf("%s", found))
 	srv.Close()
 	_, unreachable := run(s, call())
 	logger.Info("shown", "agent", s.agent, "url", s.agent.URL, "header", s.agent.Headers, "refused", refused,

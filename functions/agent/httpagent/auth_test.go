@@ -15,7 +15,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -225,20 +224,10 @@ func TestAddressesOfTokensAndProxies(t *testing.T) {
 	}
 	a, err := agentOf(token("https://login.example/t"), values)
 	require.NoError(t, err)
-	s, err := New("payment", a.Agent, a.Operations, Options{Resolver: fixed("10.1.2.3")})
+	s, err := New("payment", a.Agent, a.Operations, Options{Resolver: resolves("10.1.2.3")})
 	require.NoError(t, err)
 	_, err = s.Operations()[worker.AnyOperation].Run(t.Context(), worker.Call{Name: "charge"})
 	fails(t, err, worker.Failure{Code: "address-refused", Permanent: true, NoEffect: true})
-}
-
-// fixed resolves each name to one address, and fails without one.
-type fixed string
-
-func (f fixed) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, error) {
-	if f == "" {
-		return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
-	}
-	return []netip.Addr{netip.MustParseAddr(string(f))}, nil
 }
 
 // Requests are signed for the Region of the host or of the file, body included.
@@ -374,7 +363,7 @@ func TestProxy(t *testing.T) {
 	_, err := charge()
 	fails(t, err, worker.Failure{Code: "proxy", NoEffect: true}, "407")
 	t.Setenv("HTTPS_PROXY", through.URL)
-	_, err = charging(t, "url: 'https://payment.invalid'", nil, Options{Resolver: fixed("")})()
+	_, err = charging(t, "url: 'https://payment.invalid'", nil, Options{Resolver: resolves()})()
 	fails(t, err, worker.Failure{Code: "dns", NoEffect: true}, "HTTPS_PROXY is not used")
 	require.Equal(t, int32(2), count.Load())
 }

@@ -2,6 +2,7 @@ package httpagent
 
 import (
 	"bufio"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -134,21 +135,33 @@ func TestCallsWithoutInputAreNotSentInChunks(t *testing.T) {
 	}
 }
 
-// What a service receives for a call without input.
-func TestTheBodyOfACallWithoutInput(t *testing.T) {
-	bodies := map[string]string{"POST": "2 {}", "PUT": "2 {}", "PATCH": "2 {}", "DELETE": "0 ", "GET": "0 "}
-	for method, want := range bodies {
-		got := make(chan string, 1)
+// What a service receives besides what the workflow says: the body of a call with input and without one, and headers.
+func TestTheBodyOfACall(t *testing.T) {
+	for method, want := range map[string]struct{ with, without string }{
+		"POST": {`12 {"amount":1}`, "2 {}"}, "PUT": {`12 {"amount":1}`, "2 {}"}, "PATCH": {`12 {"amount":1}`, "2 {}"},
+		"DELETE": {`12 {"amount":1}`, "0 "}, "GET": {"0 ", "0 "},
+	} {
+		got := make(chan string, 2)
 		srv := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			body, _ := io.ReadAll(r.Body)
 			got <- fmt.Sprintf("%d %s%s", r.ContentLength, body, strings.Join(r.TransferEncoding, ""))
+			got <- fmt.Sprint(r.Header["Content-Type"], r.Header["Traceparent"], r.Header["Accept-Encoding"],
+				r.Header["Accept"], r.Header["User-Agent"])
 		}))
 		s := serviceOf(t, fmt.Sprintf(withMethod, srv.URL, method), Options{})
-		c := call()
-		c.Input = nil
-		_, err := run(s, c)
-		require.NoError(t, err)
-		require.Equal(t, want, <-got, "%v", method)
+		for input, body := range map[string]string{`{"amount":1}`: want.with, "": want.without} {
+			c := call()
+			c.Input = json.RawMessage(input)
+			c.Trace = ""
+			_, err := run(s, c)
+			require.NoError(t, err)
+			require.Equal(t, body, <-got, method)
+			content := "[application/json]"
+			if body == "0 " {
+				content = "[]"
+			}
+			require.Equal(t, content+" [] [] [application/json] [stepkeeper]", <-got, method)
+		}
 		s.Close()
 		srv.Close()
 	}
@@ -199,32 +212,6 @@ func TestBytesBeforeARequestAreNeverAResponse(t *testing.T) {
 		}
 	}
 	t.Error("no call failed because of bytes before its request")
-}
-
-// net/http repeats requests with an Idempotency-Key and no body by itself. A kept connection that breaks
-// after the request is one call, and it is in doubt.
-func TestACallWithoutABodyIsSentOnce(t *testing.T) {
-	for _, method := range []string{"DELETE", "GET"} {
-		var served atomic.Int32
-		url := keeping(t, func(conn net.Conn) {
-			r := bufio.NewReader(conn)
-			for {
-				if _, err := http.ReadRequest(r); err != nil || served.Add(1) > 1 {
-					return
-				}
-				_, _ = io.WriteString(conn, respond)
-			}
-		})
-		s := serviceOf(t, fmt.Sprintf(withMethod, url, method), Options{})
-		c := call()
-		c.Input = nil
-		if _, err := run(s, c); err != nil {
-			t.Fatal(err)
-		}
-		_, err := run(s, c)
-		require.False(t, failureOf(t, err).NoEffect, method)
-		require.Equal(t, int32(2), served.Load(), method)
-	}
 }
 
 // A connection decides what came first: bytes that it reads before the request is written are an error, those

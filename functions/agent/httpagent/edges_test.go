@@ -20,41 +20,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/redirect"
 )
 
-// What a request holds besides what the workflow says, and what it leaves out.
-func TestRequestsWithoutABody(t *testing.T) {
-	var got *http.Request
-	var body []byte
-	srv := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		got = r
-		body, _ = io.ReadAll(r.Body)
-	}))
-	defer srv.Close()
-	s := serviceOf(t, "agents: {payment: {url: '"+srv.URL+
-		"', operations: {charge: {method: GET}, refund: {method: DELETE}}}}", Options{})
-	c := call()
-	c.Trace = ""
-	_, err := run(s, c)
-	require.NoError(t, err)
-	require.Equal(t, "GET", got.Method)
-	require.Empty(t, body)
-	require.Zero(t, got.ContentLength)
-	for name, want := range map[string][]string{
-		"Content-Type":    nil,
-		"Traceparent":     nil,
-		"Accept-Encoding": nil,
-		"Accept":          {"application/json"},
-		"User-Agent":      {"stepkeeper"},
-	} {
-		require.Equal(t, fmt.Sprint(want), fmt.Sprint(got.Header.Values(name)), "%v %v", name, want)
-	}
-	c.Name = "refund"
-	_, err = run(s, c)
-	require.NoError(t, err)
-	require.Equal(t, "DELETE", got.Method)
-	require.Equal(t, `{"amount":1}`, string(body))
-	require.Equal(t, "application/json", got.Header.Get("Content-Type"))
-}
-
 // What no request can be made of is refused before anything is sent.
 func TestRequestsThatCannotBeMade(t *testing.T) {
 	calls := 0
@@ -78,17 +43,6 @@ func TestRequestsThatCannotBeMade(t *testing.T) {
 		_, err := run(s, c)
 		fails(t, err, worker.Failure{Code: code, Permanent: true, NoEffect: true})
 		require.Zero(t, calls, name)
-	}
-}
-
-// Statuses beyond the classes are answers without a meaning, and prove nothing.
-func TestOddStatuses(t *testing.T) {
-	for _, status := range []int{600, 700, 999} {
-		url := serving(t, func(conn *net.TCPConn, _ *http.Request) {
-			_, _ = fmt.Fprintf(conn, "HTTP/1.1 %d Odd\r\nContent-Length: 0\r\n\r\n", status)
-		})
-		_, err := run(serviceOf(t, simple(url), Options{}), call())
-		fails(t, err, worker.Failure{Code: fmt.Sprintf("http-%d", status), Permanent: true}, "without a meaning")
 	}
 }
 
@@ -227,12 +181,6 @@ func TestWhatTheResolverIsAsked(t *testing.T) {
 	_, err = guardedDial(Allow{}, nil, dial)(t.Context(), "tcp", "93.184.216.34")
 	require.Error(t, err)
 	require.Len(t, tried, 1)
-}
-
-type resolver func(ctx context.Context, network, host string) ([]netip.Addr, error)
-
-func (r resolver) LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error) {
-	return r(ctx, network, host)
 }
 
 // Which agents have a client, and with which clock: dates in Retry-After are held against it.

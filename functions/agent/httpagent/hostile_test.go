@@ -11,7 +11,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -21,11 +20,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/shared/message"
-	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/redact"
 	"github.com/stepkeeper/stepkeeper/shared/redirect"
 )
@@ -53,60 +49,6 @@ func serving(t *testing.T, answer func(conn *net.TCPConn, r *http.Request)) (url
 	})
 	t.Cleanup(func() { _ = l.Close(); all.Wait() })
 	return "http://" + l.Addr().String()
-}
-
-// engine is a worker of the service's operations between queues in memory.
-type engine struct {
-	queues *memory.Queues
-	worker *worker.Worker
-	ledger port.Ledger
-}
-
-func engineOf(t *testing.T, s *Service) *engine {
-	t.Helper()
-	clock := port.ClockFunc(time.Now)
-	queues, err := memory.NewQueues(clock,
-		[]memory.QueueConfig{{Name: "requests-payment"}, {Name: port.Replies}, {Name: port.Quarantine}})
-	require.NoError(t, err)
-	e := &engine{queues: queues, ledger: memory.NewLedger()}
-	e.worker, err = worker.New(worker.Config{
-		Agent: "payment", Operations: s.Operations(),
-		Replies: e.queue(t, port.Replies), Quarantine: e.queue(t, port.Quarantine),
-		Ledger: e.ledger, Clock: clock, Retry: worker.Retry{Tries: 1},
-	})
-	require.NoError(t, err)
-	return e
-}
-
-func (e *engine) queue(t *testing.T, name string) port.Queue {
-	t.Helper()
-	q, err := e.queues.Queue(name)
-	require.NoError(t, err)
-	return q
-}
-
-func (e *engine) replies(t *testing.T) (all []*message.Reply) {
-	t.Helper()
-	ds, err := e.queue(t, port.Replies).Receive(context.Background(), 100, 0, time.Minute)
-	require.NoError(t, err)
-	for _, d := range ds {
-		body, err := d.Bytes()
-		require.NoError(t, err)
-		r, err := message.Decode[message.Reply](body)
-		require.NoError(t, err)
-		all = append(all, r)
-	}
-	return all
-}
-
-func requestOf(name string, grade core.Grade, op core.Operation, attempt int) *message.Request {
-	now := core.TimeOf(time.Now())
-	return &message.Request{Schema: message.Schema, SendRequest: core.SendRequest{
-		Agent: "payment", OrderID: "o-1", Step: "pay", Attempt: attempt, Operation: op, Name: name,
-		Grade: grade, Key: "o-1/0/pay",
-		Timeout: 30 * core.Second, ClaimedAt: now, CompleteBy: now.Add(10 * core.Minute),
-		StopBy: now.Add(10 * core.Minute), Input: json.RawMessage(`{}`),
-	}}
 }
 
 // The ways in which an answer 200 can break off after its status has arrived.
@@ -151,23 +93,6 @@ func TestAnswersThatBreakOff(t *testing.T) {
 				require.Error(t, err)
 			})
 		}
-		t.Run(name+", by the ledger", func(t *testing.T) {
-			var calls atomic.Int32
-			url := serving(t, func(conn *net.TCPConn, _ *http.Request) { calls.Add(1); send(conn) })
-			e := engineOf(t, serviceOf(t, simple(url), Options{}))
-			for attempt := range 3 {
-				e.worker.Handle(t.Context(),
-					port.Delivery{Message: port.Message{Value: requestOf("charge", core.Plain, core.Do,
-						1+attempt)}, Received: 1})
-			}
-			replies := e.replies(t)
-			entry, err := e.ledger.Entry(t.Context(), "o-1/0/pay")
-			require.EqualValues(t, 1, calls.Load())
-			require.Len(t, replies, 1)
-			require.Equal(t, core.OutcomeRetryLater, replies[0].Outcome)
-			require.NoError(t, err)
-			require.Equal(t, worker.StateStarted, entry.State)
-		})
 	}
 }
 
@@ -190,13 +115,10 @@ func piped(s *Service, answer func(conn net.Conn, path string)) {
 	}
 }
 
-// No answer outlives its time: whatever the status, a body that never ends is left, the request is
-// answered, and the agent's only slot is free for the next one.
+// No answer outlives its time: whatever the status, a body that never ends is left, and the next call is made.
 func TestNoAnswerOutlivesItsTime(t *testing.T) {
 	const closing, chunked = "Connection: close\r\n", "Transfer-Encoding: chunked\r\n\r\n"
-	done := core.OutcomeDone
-	failed := core.OutcomeFailed
-	later := core.OutcomeRetryLater
+	const done, failed, later = core.OutcomeDone, core.OutcomeFailed, core.OutcomeRetryLater
 	type want struct {
 		outcome core.Outcome
 		code    string
@@ -263,44 +185,28 @@ func TestNoAnswerOutlivesItsTime(t *testing.T) {
 						}
 						<-ended
 					})
-					slotIsFreeAfter(t, s, want.outcome, want.code, want.within)
+					ctx, cancel := context.WithTimeout(t.Context(), whole)
+					defer cancel()
+					start := time.Now()
+					c := call()
+					c.Name = "bad"
+					_, err := s.Operations()[worker.AnyOperation].Run(ctx, c)
+					require.LessOrEqual(t, time.Since(start), want.within)
+					if want.outcome == done {
+						require.NoError(t, err)
+					} else {
+						f := failureOf(t, err)
+						require.Equal(t, want.code, f.Code)
+						require.Equal(t, want.outcome == failed, f.Permanent)
+					}
+					c.Name = "good"
+					_, err = run(s, c)
+					require.NoError(t, err, "the next call")
 					s.Close()
 				})
 			})
 		}
 	}
-}
-
-// slotIsFreeAfter sends a request for "bad" and one for "good" to a pump that handles one at a time.
-func slotIsFreeAfter(t *testing.T, s *Service, outcome core.Outcome, code string, within time.Duration) {
-	t.Helper()
-	e := engineOf(t, s)
-	ctx, cancel := context.WithCancel(t.Context())
-	stopped := make(chan error, 1)
-	requests := e.queue(t, "requests-payment")
-	go func() {
-		stopped <- (&worker.Pump{
-			Queue: requests, Worker: e.worker, Concurrency: 1,
-			Batch: 1,
-		}).Run(ctx)
-	}()
-	start := time.Now()
-	for _, name := range []string{"bad", "good"} {
-		require.NoError(t,
-			requests.Send(ctx, []port.Message{{Value: requestOf(name, core.Idempotent, core.Do, 1)}})[0])
-		synctest.Wait()
-	}
-	time.Sleep(within + time.Second)
-	cancel()
-	require.NoError(t, <-stopped)
-	replies := e.replies(t)
-	require.Len(t, replies, 2)
-	require.LessOrEqual(t, time.Since(start), within+5*time.Second)
-	if r := replies[0]; r.Outcome != outcome || (r.Error == nil) != (code == "") || r.Error != nil &&
-		r.Error.Code != code {
-		t.Errorf("the endless answer means %s %+v", r.Outcome, r.Error)
-	}
-	require.Equal(t, core.OutcomeDone, replies[1].Outcome)
 }
 
 // A body is read as far as it may be, not further: however fast and long it is.
@@ -328,45 +234,6 @@ func TestBodiesWithoutEndAreNotRead(t *testing.T) {
 	}
 }
 
-// What was done stays done, whatever its answer: in the ledger of a plain service, so that its undo
-// is called; and an undo needs no output at all.
-func TestDoneWithAnAnswerThatCannotBeUsed(t *testing.T) {
-	for name, body := range map[string]string{
-		"too large":               `"` + strings.Repeat("x", 100<<10) + `"`,
-		"too large for a message": `"` + strings.Repeat("x", 60<<10) + `"`, "no JSON": "OK",
-	} {
-		for _, grade := range []core.Grade{core.Plain, core.Idempotent} {
-			t.Run(name+", "+string(grade), func(t *testing.T) {
-				var called []string
-				srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-					called = append(called, r.URL.Path)
-					_, _ = io.WriteString(w, body)
-				}))
-				defer srv.Close()
-				e := engineOf(t, serviceOf(t, simple(srv.URL), Options{}))
-				for i, name := range []string{"charge", "refund"} {
-					op := []core.Operation{core.Do, core.UndoOp}[i]
-					e.worker.Handle(t.Context(),
-						port.Delivery{
-							Message:  port.Message{Value: requestOf(name, grade, op, 1+i)},
-							Received: 1,
-						})
-				}
-				replies := e.replies(t)
-				require.Len(t, replies, 2)
-				require.Equal(t, "/charge /refund", strings.Join(called, " "))
-				r := replies[0]
-				require.Equal(t, core.OutcomeFailed, r.Outcome)
-				require.Empty(t, r.Output)
-				r = replies[1]
-				require.Equal(t, core.OutcomeDone, r.Outcome)
-				require.Empty(t, r.Output)
-				require.Nil(t, r.Error)
-			})
-		}
-	}
-}
-
 // Only this machine's own names are this machine: others need TLS, and may not lead to it.
 func TestNamesThatLookLikeThisMachine(t *testing.T) {
 	for _, host := range []string{
@@ -378,7 +245,7 @@ func TestNamesThatLookLikeThisMachine(t *testing.T) {
 			t.Errorf("http://%s: %v", host, err)
 		}
 		s := serviceOf(t, simple("https://"+host),
-			Options{Resolver: names{ips: []netip.Addr{netip.MustParseAddr("127.0.0.1")}}})
+			Options{Resolver: resolves("127.0.0.1")})
 		_, err := run(s, call())
 		fails(t, err, worker.Failure{Code: "address-refused", Permanent: true, NoEffect: true})
 	}
@@ -464,23 +331,8 @@ func TestSecretsInOutputs(t *testing.T) {
 		"a short one":        {`{"mode":"test"}`, `{"mode":"test"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-				_,
-					_ = io.WriteString(w, tt.body)
-			}))
-			defer srv.Close()
 			r := redact.Redactor{}.With(secret, "12345678", longer, "test")
-			s := serviceOf(t, "agents: {payment: {url: '"+srv.URL+
-				"', operations: {'*': {check: {path: /x}}}}}", Options{})
-			s.agent.redact = &r
-			out, err := run(s, call())
-			got, _ := out.(json.RawMessage)
-			require.NoError(t, err)
-			require.Equal(t, tt.want, string(got))
-			_, out, err = s.Operations()[worker.AnyOperation].Check(t.Context(), call())
-			got, _ = out.(json.RawMessage)
-			require.NoError(t, err)
-			require.Equal(t, tt.want, string(got))
+			require.Equal(t, tt.want, string(r.Output(json.RawMessage(tt.body))))
 		})
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/secrets"
-	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
+	"github.com/stepkeeper/stepkeeper/internal/awsstub"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 )
 
@@ -42,14 +42,7 @@ func kept(w http.ResponseWriter, r *http.Request) {
 func TestRead(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(kept))
 	defer srv.Close()
-	c, err := wire.Environment(func(name string) (string, bool) {
-		v, ok := map[string]string{
-			"AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "a",
-			"AWS_SECRET_ACCESS_KEY": "s", "AWS_ENDPOINT_URL": srv.URL,
-		}[name]
-		return v, ok
-	})
-	require.NoError(t, err)
+	c := awsstub.ConfigAt(t, srv.URL)
 	r := secrets.New(c)
 	got, err := r.Read(context.Background(), map[string]deployment.Secret{
 		"A": {Secret: "plain"}, "B": {Secret: "object", Field: "token"}, "C": {Parameter: "/pay/key"},

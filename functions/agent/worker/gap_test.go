@@ -74,27 +74,6 @@ func TestLateAfterTheLedger(t *testing.T) {
 	}
 }
 
-// P31: a plain call in doubt is over at once where there is no check to ask, and its reply says why.
-func TestPlainInDoubtIsNotTriedAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		calls := 0
-		b := newBench(t, port.ClockFunc(time.Now),
-			worker.Config{
-				Retry: worker.Retry{Tries: 3}, Ledger: memory.NewLedger(),
-				Operations: charge(counting(&calls, nil, errors.New("reset"))),
-			})
-		began := time.Now()
-		req := request(began)
-		req.Grade = core.Plain
-		b.worker.Handle(context.Background(), delivery(req))
-		r := b.reply()
-		require.Equal(t, 1, calls)
-		require.Equal(t, core.OutcomeRetryLater, r.Outcome)
-		require.Equal(t, "failed", r.Error.Code)
-		require.LessOrEqual(t, time.Since(began), time.Duration(0))
-	})
-}
-
 // lastMoment is a context whose deadline is now, and which has not ended yet.
 type lastMoment struct{ context.Context }
 

@@ -67,17 +67,6 @@ func TestGatherSendsTogether(t *testing.T) {
 	require.Len(t, q.sends[0], len(bodies))
 }
 
-func TestGatherDoesNotWaitInVain(t *testing.T) {
-	q := &counted{}
-	g := gather(q, long)
-	g.begin()
-	g.Send(t.Context(), text("alone"))
-	g.end()
-	g.Send(t.Context(), text("without a beginning"))
-	require.Len(t, q.sends, 2)
-	require.Empty(t, g.Send(t.Context(), nil))
-}
-
 func TestGatherSendsAFullBatch(t *testing.T) {
 	q := &counted{}
 	g := gather(q, long)
@@ -89,16 +78,6 @@ func TestGatherSendsAFullBatch(t *testing.T) {
 	}
 	g.Send(t.Context(), messages)
 	require.Len(t, q.sends, 1)
-}
-
-func TestGatherLingersNoLonger(t *testing.T) {
-	q := &counted{}
-	g := gather(q, time.Millisecond)
-	g.begin()
-	g.begin() // it is slow
-	g.Send(t.Context(), text("first"))
-	g.Send(t.Context(), text("second"))
-	require.Len(t, q.sends, 2)
 }
 
 // A sender waits until the last of those that may send has ended, or for the linger: its own, and not an
@@ -143,6 +122,7 @@ func TestGatherOutlivesOneSender(t *testing.T) {
 	past, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
 	defer cancel()
 	require.ErrorIs(t, g.Send(past, text("x"))[0], context.DeadlineExceeded)
+	require.Empty(t, g.Send(t.Context(), nil))
 }
 
 // A send that panics ends the wait of every sender.

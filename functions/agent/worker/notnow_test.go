@@ -1,7 +1,6 @@
 package worker_test
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -99,58 +98,6 @@ func TestBreakerOpenMeansThatNoCallWasMade(t *testing.T) {
 	})
 }
 
-// P45. Refused credentials and not-yet are tried once in a handling, and never count as a failure of the step, unless
-// an earlier call of the same handling is in doubt: then its failure is the answer. Not-yet is tried again after the
-// time that the operation names.
-func TestTurnedAway(t *testing.T) {
-	turned := map[string]error{
-		core.CodeUnauthorized: worker.Unauthorized(errors.New("the token has expired")),
-		core.CodeNotYet:       fmt.Errorf("the parcel was not collected: %w", worker.NotYet(time.Minute)),
-	}
-	for name, tt := range map[string]struct {
-		before error // of the first call; nil for none
-		own    bool  // the operation only uses the code, and proves nothing
-		grade  core.Grade
-		code   string // "" for that of the answer
-		calls  int
-	}{
-		"at once":                      {nil, false, core.Idempotent, "", 1},
-		"plain":                        {nil, false, core.Plain, "", 1},
-		"after a call in doubt":        {worker.WithCode(errors.New("down"), "http-500"), false, core.Idempotent, "http-500", 2},
-		"after one that had no effect": {worker.NoEffect(errors.New("busy")), false, core.Idempotent, "", 2},
-		"perhaps after its effect":     {nil, true, core.Idempotent, "failed", 3},
-	} {
-		for code, answer := range turned {
-			t.Run(name+", "+code, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					calls := 0
-					b := newBench(t, port.ClockFunc(time.Now), worker.Config{
-						Retry: worker.Retry{Tries: 3}, Ledger: memory.NewLedger(),
-						Operations: charge(func(context.Context, worker.Call) (any, error) {
-							calls++
-							switch {
-							case tt.own:
-								return nil, worker.WithCode(errors.New("who knows"), code)
-							case tt.before != nil && calls == 1:
-								return nil, tt.before
-							}
-							return nil, answer
-						}),
-					})
-					r := b.asked("o-1", func(q *message.Request) { q.Grade = tt.grade })
-					require.Equal(t, core.OutcomeRetryLater, r.Outcome)
-					require.Equal(t, cmp.Or(tt.code, code), r.Error.Code)
-					require.Equal(t, tt.calls, calls)
-					if r.Error.Code == core.CodeNotYet {
-						require.Equal(t, core.Minute, r.RetryAfter)
-						require.Equal(t, "the parcel was not collected: the service says: not yet", r.Error.Message)
-					}
-				})
-			})
-		}
-	}
-}
-
 // P45. While the credentials are refused the breaker holds back the calls, and says why: an operator reads
 // unauthorized, not that a breaker is open. One call shows that they were renewed.
 func TestABreakerOpenedByRefusedCredentials(t *testing.T) {
@@ -158,13 +105,16 @@ func TestABreakerOpenedByRefusedCredentials(t *testing.T) {
 		calls := 0
 		expired := true
 		b := newBench(t, port.ClockFunc(time.Now),
-			worker.Config{Operations: charge(func(context.Context, worker.Call) (any, error) {
-				calls++
-				if expired {
-					return nil, worker.Unauthorized(errors.New("the token has expired"))
-				}
-				return nil, nil
-			})})
+			worker.Config{Operations: worker.Operations{
+				"charge": {Run: func(context.Context, worker.Call) (any, error) {
+					calls++
+					if expired {
+						return nil, worker.Unauthorized(errors.New("the token has expired"))
+					}
+					return nil, nil
+				}},
+				"refund": {Run: always(nil, nil)},
+			}})
 		short := func(req *message.Request) { req.StopBy = req.ClaimedAt + 4000 }
 		for n := range 50 {
 			r := b.asked(fmt.Sprint("o-", n), short)
@@ -172,70 +122,14 @@ func TestABreakerOpenedByRefusedCredentials(t *testing.T) {
 			require.Equal(t, core.OutcomeRetryLater, r.Outcome, "%v", n)
 		}
 		require.Equal(t, 5, calls)
+		other := b.asked("o-50", func(req *message.Request) { req.Name = "refund" })
+		require.Equal(t, core.OutcomeDone, other.Outcome, "the breaker of another operation")
+		require.Equal(t, map[string]string{"charge": "open", "refund": "closed"}, b.worker.Stats().Breakers)
 		expired = false
 		time.Sleep(6 * time.Second)
 		require.Equal(t, core.OutcomeDone, b.asked("o-51", short).Outcome)
 		require.Equal(t, "closed", b.worker.Stats().Breakers["charge"])
 	})
-}
-
-// P45, P31, P22a. A plain service that answered not-yet has done nothing, and is called again by the next
-// attempt; of a point of no return the reply says so.
-func TestNotYetIsAProof(t *testing.T) {
-	for _, pivot := range []bool{false, true} {
-		calls := 0
-		b := newBench(t, memory.NewClock(noon), worker.Config{
-			Ledger: memory.NewLedger(),
-			Operations: charge(func(context.Context, worker.Call) (any, error) {
-				if calls++; calls == 1 {
-					return nil, worker.NotYet(0)
-				}
-				return nil, nil
-			}),
-		})
-		change := func(q *message.Request) {
-			q.Grade = core.Plain
-			q.PointOfNoReturn = pivot
-		}
-		r := b.asked("o-1", change)
-		require.NotNil(t, r.Error, "%s %+v, without effect %v", r.Outcome, r.Error, r.NoEffect)
-		require.Equal(t, core.CodeNotYet, r.Error.Code)
-		require.Equal(t, pivot, r.NoEffect)
-		require.Equal(t, core.OutcomeDone, b.asked("o-1", change, func(q *message.Request) { q.Attempt = 2 }).Outcome)
-		require.Equal(t, 2, calls)
-	}
-}
-
-// P45, P31. A check that the credentials are refused for, or that answers not-yet, says nothing: of a call in
-// doubt too the step waits, uncounted, and is asked again.
-func TestACheckWithRefusedCredentials(t *testing.T) {
-	for _, grade := range []core.Grade{core.Idempotent, core.Plain} {
-		for code, answer := range map[string]error{
-			core.CodeUnauthorized: worker.Unauthorized(errors.New("the token has expired")),
-			core.CodeNotYet:       worker.NotYet(time.Second),
-		} {
-			synctest.Test(t, func(t *testing.T) {
-				calls := 0
-				b := newBench(t, port.ClockFunc(time.Now), worker.Config{
-					Ledger: memory.NewLedger(),
-					Retry:  worker.Retry{Tries: 1}, Operations: worker.Operations{"charge": {
-						Run: counting(&calls, nil, errors.New("cut")),
-						Check: func(context.Context, worker.Call) (bool, any, error) {
-							return false, nil, answer
-						},
-					}},
-				})
-				b.asked("o-1", func(q *message.Request) { q.Grade = grade })
-				r := b.asked("o-1", func(q *message.Request) {
-					q.Grade = grade
-					q.Attempt = 2
-				})
-				require.Equal(t, core.OutcomeRetryLater, r.Outcome, "%+v", grade)
-				require.Equal(t, code, r.Error.Code, "%+v", grade)
-				require.Equal(t, 1, calls, "%+v", grade)
-			})
-		}
-	}
 }
 
 // P45. A key counts once among the calls that the breaker looks at, and not once for ever: what failed

@@ -2,7 +2,6 @@ package worker_test
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -17,193 +16,12 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/token"
 )
 
-// plainStep is one request to a plain service, and what is to come of it.
-type plainStep struct {
-	op      core.Operation
-	attempt int
-	fact    core.Fact // with command = the step's place in the script
-	answer  error     // error of the call, if there is one
-	check   bool      // result of the check
-	calls   int
-	outcome core.Outcome // "" for silence
-	code    string
-}
-
-// P31 as scripts.
-func TestPlainScripts(t *testing.T) {
-	lost := errors.New("reset")
-	unsent := worker.NoEffect(errors.New("refused"))
-	denied := worker.WithCode(worker.NoEffect(worker.Permanent(errors.New("no room"))), "no-room")
-	do := core.Do
-	undo := core.UndoOp
-	done := core.OutcomeDone
-	failed := core.OutcomeFailed
-	later := core.OutcomeRetryLater
-	silent := core.Outcome("")
-	scripts := map[string][]plainStep{
-		"done and undone": {
-			{op: do, attempt: 1, calls: 1, outcome: done},
-			{op: undo, attempt: 2, calls: 1, outcome: done},
-			{op: undo, attempt: 2, outcome: done},
-		},
-		"undone before it came": {
-			{op: undo, attempt: 2, outcome: done}, {op: do, attempt: 1, outcome: failed, code: "fenced"},
-		},
-		"in doubt stays so": {
-			{op: do, attempt: 1, answer: lost, calls: 1, outcome: later, code: "failed"},
-			{op: do, attempt: 1, outcome: silent},
-			{op: do, attempt: 2, outcome: silent},
-			{op: undo, attempt: 3, outcome: failed, code: "in-doubt"},
-		},
-		"never sent is tried again": {
-			{op: do, attempt: 1, answer: unsent, calls: 1, outcome: later, code: "failed"},
-			{op: do, attempt: 2, calls: 1, outcome: done},
-		},
-		"refused, and a new attempt": {
-			{op: do, attempt: 1, answer: denied, calls: 1, outcome: failed, code: "no-room"},
-			{op: do, attempt: 1, outcome: failed, code: "no-room"},
-			{op: do, attempt: 2, calls: 1, outcome: done},
-		},
-		"refused, undone": {
-			{op: do, attempt: 1, answer: denied, calls: 1, outcome: failed, code: "no-room"},
-			{op: undo, attempt: 2, outcome: done},
-		},
-		"refused without proof": {
-			{op: do, attempt: 1, answer: worker.Permanent(lost), calls: 1, outcome: failed, code: "failed"},
-			{op: do, attempt: 2, outcome: silent},
-			{op: undo, attempt: 3, outcome: failed, code: "in-doubt"},
-		},
-		"undo in doubt": {
-			{op: do, attempt: 1, calls: 1, outcome: done},
-			{op: undo, attempt: 2, answer: lost, calls: 1, outcome: later, code: "failed"},
-			{op: undo, attempt: 3, outcome: failed, code: "in-doubt"},
-		},
-		"undo never sent": {
-			{op: do, attempt: 1, calls: 1, outcome: done},
-			{op: undo, attempt: 2, answer: unsent, calls: 1, outcome: later, code: "failed"},
-			{op: undo, attempt: 3, calls: 1, outcome: done},
-		},
-		"resolved: it happened": {
-			{op: do, attempt: 1, answer: lost, calls: 1, outcome: later, code: "failed"},
-			{op: undo, attempt: 2, fact: core.Happened, calls: 1, outcome: done},
-		},
-		"resolved: it did not": {
-			{op: do, attempt: 1, answer: lost, calls: 1, outcome: later, code: "failed"},
-			{op: do, attempt: 2, fact: core.NotHappened, calls: 1, outcome: done},
-			{op: do, attempt: 2, fact: core.NotHappened, outcome: done},
-		},
-		"resolved: undone by hand": {
-			{op: do, attempt: 1, answer: lost, calls: 1, outcome: later, code: "failed"},
-			{op: undo, attempt: 2, fact: core.Undone, outcome: done},
-		},
-		"resolved: undo did not": {
-			{op: do, attempt: 1, calls: 1, outcome: done},
-			{op: undo, attempt: 2, answer: lost, calls: 1, outcome: later, code: "failed"},
-			{op: undo, attempt: 3, fact: core.Happened, calls: 1, outcome: done},
-		},
-		"the check finds it": {
-			{op: do, attempt: 1, answer: lost, calls: 1, outcome: later, code: "failed"},
-			{op: do, attempt: 2, check: true, outcome: done},
-			{op: undo, attempt: 3, calls: 1, outcome: done},
-		},
-		"the check finds the undo": {
-			{op: do, attempt: 1, calls: 1, outcome: done},
-			{op: undo, attempt: 2, answer: lost, calls: 1, outcome: later, code: "failed"},
-			{op: undo, attempt: 3, check: true, outcome: done},
-			{op: undo, attempt: 3, outcome: done},
-		},
-		"no check for what never was": {
-			{op: do, attempt: 1, answer: lost, calls: 1, outcome: later, code: "failed"},
-			{op: undo, attempt: 2, check: true, outcome: failed, code: "in-doubt"},
-		},
-	}
-	for name, script := range scripts {
-		t.Run(name, func(t *testing.T) {
-			calls := 0
-			now := plainStep{}
-			run := func(context.Context, worker.Call) (any, error) { calls++; return nil, now.answer }
-			check := func(context.Context, worker.Call) (bool, any, error) { return now.check, "found", nil }
-			b := newBench(t, memory.NewClock(noon),
-				worker.Config{Ledger: memory.NewLedger(), Operations: worker.Operations{
-					"charge": {Run: run, Check: check}, "refund": {Run: run, Check: check},
-				}})
-			for i, step := range script {
-				now = step
-				calls = 0
-				req := request(noon)
-				req.Grade = core.Plain
-				req.Operation = step.op
-				req.Attempt = step.attempt
-				if step.op == undo {
-					req.Name = "refund"
-				}
-				if step.fact != "" {
-					// the same each time: once per command
-					req.Resolved = &core.Resolved{Fact: step.fact, Command: 1}
-				}
-				require.True(t, b.worker.Handle(context.Background(), delivery(req)).Delete, "%v", i)
-				require.Equal(t, step.calls, calls, "%v", i)
-				if step.outcome == silent {
-					require.Empty(t, b.replies(), "%v", i)
-					continue
-				}
-				r := b.reply()
-				if r.Outcome != step.outcome || (r.Error != nil) != (step.code != "") || r.Error != nil &&
-					r.Error.Code != step.code {
-					t.Fatalf("step %d: reply %+v %+v", i, r, r.Error)
-				}
-			}
-		})
-	}
-}
-
-// The own retries of a plain call ask where they may not call: an answer that was lost is found.
-func TestPlainRetriesAskInsteadOfCalling(t *testing.T) {
-	for name, tt := range map[string]struct {
-		answer  error
-		lands   int // with which check the effect shows; 0: never
-		calls   int
-		outcome core.Outcome
-	}{
-		"lost and found":       {errors.New("reset"), 1, 1, core.OutcomeDone},
-		"found later":          {errors.New("reset"), 2, 1, core.OutcomeDone},
-		"never found":          {errors.New("reset"), 0, 1, core.OutcomeRetryLater},
-		"never sent is no ask": {worker.NoEffect(errors.New("refused")), 0, 3, core.OutcomeRetryLater},
-		"a refusal ends it all": {
-			worker.NoEffect(worker.Permanent(errors.New("no"))), 0, 1,
-			core.OutcomeFailed,
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				calls := 0
-				checks := 0
-				b := newBench(t, port.ClockFunc(time.Now), worker.Config{
-					Retry:  worker.Retry{Tries: 3},
-					Ledger: memory.NewLedger(), Operations: worker.Operations{"charge": {
-						Run: counting(&calls, nil, tt.answer),
-						Check: func(context.Context, worker.Call) (bool, any, error) {
-							checks++
-							return checks == tt.lands, nil, nil
-						},
-					}},
-				})
-				req := request(time.Now())
-				req.Grade = core.Plain
-				b.worker.Handle(context.Background(), delivery(req))
-				r := b.reply()
-				require.Equal(t, tt.calls, calls)
-				require.Equal(t, tt.outcome, r.Outcome)
-			})
-		})
-	}
-}
-
 // sickLedger fails where it is set to.
 type sickLedger struct {
 	port.Ledger
-	entry, move error
-	conflicts   int // the first so many moves lose
+	entry     error // error of each read
+	conflicts int   // the first so many moves lose
+	moves     int   // number of moves that succeed after that
 }
 
 func (l *sickLedger) Entry(ctx context.Context, key string) (port.LedgerEntry, error) {
@@ -218,40 +36,10 @@ func (l *sickLedger) Move(ctx context.Context, e port.LedgerEntry) error {
 		l.conflicts--
 		return port.ErrConflict
 	}
-	if l.move != nil {
-		return l.move
+	if l.moves--; l.moves < 0 {
+		return port.ErrUnavailable
 	}
 	return l.Ledger.Move(ctx, e)
-}
-
-// Without its ledger a plain service is not called; a lost conditional write is decided again.
-func TestASickLedger(t *testing.T) {
-	for name, tt := range map[string]struct {
-		ledger  *sickLedger
-		calls   int
-		outcome core.Outcome
-	}{
-		"cannot be read":     {&sickLedger{entry: port.ErrUnavailable}, 0, core.OutcomeRetryLater},
-		"cannot be written":  {&sickLedger{move: port.ErrUnavailable}, 0, core.OutcomeRetryLater},
-		"conflicts":          {&sickLedger{conflicts: 3}, 1, core.OutcomeDone},
-		"conflicts for ever": {&sickLedger{conflicts: 1000}, 0, core.OutcomeRetryLater},
-	} {
-		tt.ledger.Ledger = memory.NewLedger()
-		calls := 0
-		b := newBench(t, memory.NewClock(noon), worker.Config{
-			Ledger:     tt.ledger,
-			Operations: charge(counting(&calls, nil, nil)),
-		})
-		req := request(noon)
-		req.Grade = core.Plain
-		b.worker.Handle(context.Background(), delivery(req))
-		r := b.reply()
-		if calls != tt.calls || r.Outcome != tt.outcome ||
-			r.Outcome != core.OutcomeDone && (r.Error.Code != "ledger" ||
-				!strings.Contains(r.Error.Message, "not called")) {
-			t.Errorf("%s: %d calls, reply %+v %+v", name, calls, r, r.Error)
-		}
-	}
 }
 
 // P39: a ledger holds no token, although a service repeats its input.

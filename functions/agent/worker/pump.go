@@ -16,16 +16,19 @@ import (
 type Pump struct {
 	Queue       port.Queue
 	Worker      *Worker
-	Concurrency int           // requests handled at the same time; default 10
-	Batch       int           // largest number of requests in one receive, 1 to port.MaxBatch; default 5
-	Wait        time.Duration // long poll; default 20 s
+	Concurrency int // requests handled at the same time; default 10
+	Batch       int // largest number of requests in one receive, 1 to port.MaxBatch; default 5
 	// Visibility is how long a received request stays invisible; default 30 s. The pump extends this time
 	// while it handles the request.
 	Visibility time.Duration
 	Drain      time.Duration // time for running requests after the context of Run ends; default 3 s
-	Pause      time.Duration // pause after a failed receive; default 1 s
 	Log        *slog.Logger  // nil means the worker's log
 }
+
+const (
+	longPoll = 20 * time.Second // time that a receive waits for requests
+	pause    = time.Second      // pause after a failed receive
+)
 
 // ErrUndrained means that requests were still running at the end of the drain time.
 var ErrUndrained = errors.New("not drained")
@@ -33,17 +36,15 @@ var ErrUndrained = errors.New("not drained")
 func (p *Pump) complete() error {
 	p.Concurrency = cmp.Or(p.Concurrency, 10)
 	p.Batch = cmp.Or(p.Batch, 5)
-	p.Wait = cmp.Or(p.Wait, 20*time.Second)
 	p.Visibility = cmp.Or(p.Visibility, 30*time.Second)
 	p.Drain = cmp.Or(p.Drain, 3*time.Second)
-	p.Pause = cmp.Or(p.Pause, time.Second)
 	switch {
 	case p.Queue == nil || p.Worker == nil:
 		return fmt.Errorf("a pump needs a queue and a worker")
 	case p.Concurrency < 1 || p.Batch < 1 || p.Batch > port.MaxBatch:
 		return fmt.Errorf("pump of %s: concurrency %d must be at least 1, the batch %d from 1 to %d",
 			p.Queue.Name(), p.Concurrency, p.Batch, port.MaxBatch)
-	case p.Wait < 0 || p.Visibility < time.Second || p.Drain < 0 || p.Pause < 0:
+	case p.Visibility < time.Second || p.Drain < 0:
 		return fmt.Errorf("pump of %s: its times must be positive, the visibility timeout at least 1 s",
 			p.Queue.Name())
 	}
@@ -114,7 +115,7 @@ func (r *running) receive(ctx, work context.Context) {
 		}
 		var deliveries []port.Delivery
 		err := port.Guard(r.Log, "receiving", func() (err error) {
-			deliveries, err = r.Queue.Receive(ctx, free, r.Wait, r.Visibility)
+			deliveries, err = r.Queue.Receive(ctx, free, longPoll, r.Visibility)
 			return err
 		})
 		for i := range deliveries {
@@ -126,7 +127,7 @@ func (r *running) receive(ctx, work context.Context) {
 		}
 		if err != nil && ctx.Err() == nil {
 			r.Log.Warn("receiving failed; trying again", "queue", r.Queue.Name(), "error", err)
-			_ = port.Sleep(ctx, r.Pause) // the loop checks whether ctx has ended
+			_ = port.Sleep(ctx, pause) // the loop checks whether ctx has ended
 		}
 	}
 }

@@ -238,6 +238,19 @@ func TestOutcomes(t *testing.T) {
 			always(nil, worker.WithCode(boom, strings.Repeat("c", 500))),
 			core.OutcomeRetryLater, strings.Repeat("c", 64), "boom", 0,
 		},
+		"64 bytes of code": {
+			always(nil, worker.WithCode(boom, strings.Repeat("c", 64))),
+			core.OutcomeRetryLater, strings.Repeat("c", 64), "boom", 0,
+		},
+		"an empty code": {
+			always(nil, worker.WithCode(boom, "")), core.OutcomeRetryLater, "failed", "boom", 0,
+		},
+		"a deadline and a code": {
+			always(nil, worker.WithCode(context.DeadlineExceeded, "slow")), core.OutcomeRetryLater, "slow", "", 0,
+		},
+		"a wait below zero": {
+			always(nil, worker.RetryAfter(boom, -time.Second)), core.OutcomeRetryLater, "failed", "boom", 0,
+		},
 		"its own deadline": {
 			always(nil, fmt.Errorf("calling: %w", context.DeadlineExceeded)),
 			core.OutcomeRetryLater, "timeout", "calling", 0,
@@ -441,220 +454,6 @@ func (f failing) Send(_ context.Context, ms []port.Message) []error {
 		errs[i] = f.err
 	}
 	return errs
-}
-
-// Shutting down returns what it cut short; what was done is reported.
-func TestShuttingDown(t *testing.T) {
-	for done, replies := range map[bool]int{true: 1, false: 0} {
-		ctx, cancel := context.WithCancel(context.Background())
-		b := newBench(t, memory.NewClock(noon),
-			worker.Config{Operations: charge(func(ctx context.Context, _ worker.Call) (any, error) {
-				cancel()
-				if done {
-					return nil, nil
-				}
-				return nil, ctx.Err()
-			})})
-		v := b.worker.Handle(ctx, delivery(request(noon)))
-		got := len(b.replies())
-		require.Equal(t, done, v.Delete)
-		require.Equal(t, replies, got, "%+v", done)
-	}
-}
-
-func TestOwnRetries(t *testing.T) {
-	later := worker.RetryAfter(errors.New("busy"), 2*time.Second)
-	tests := map[string]struct {
-		errs    []error // errors of the first tries; the next one succeeds
-		tries   int32
-		outcome core.Outcome
-		least   time.Duration // least duration
-		most    time.Duration
-		after   core.Duration
-	}{
-		"succeeds at last": {
-			[]error{errors.New("a"), errors.New("b")},
-			3, core.OutcomeDone,
-			225 * time.Millisecond, 750 * time.Millisecond, 0,
-		},
-		"used up": {
-			[]error{errors.New("a"), errors.New("b"), errors.New("c"), errors.New("d")},
-			3, core.OutcomeRetryLater, 0, time.Second, 0,
-		},
-		"permanent": {[]error{worker.Permanent(errors.New("a"))}, 1, core.OutcomeFailed, 0, 0, 0},
-		"then permanent": {
-			[]error{errors.New("a"), worker.Permanent(errors.New("b"))},
-			2,
-			core.OutcomeFailed, 0, time.Second, 0,
-		},
-		"retry after fits": {[]error{later}, 2, core.OutcomeDone, 2 * time.Second, 4 * time.Second, 0},
-		"retry after is longer": {
-			[]error{worker.RetryAfter(errors.New("busy"), 9*time.Second)},
-			1,
-			core.OutcomeRetryLater, 0, 0, 9000,
-		},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var n atomic.Int32
-				b := newBench(t, port.ClockFunc(time.Now), worker.Config{
-					Retry: worker.Retry{Tries: 3, Initial: 100 * time.Millisecond, Max: time.Second},
-					Operations: charge(func(_ context.Context, c worker.Call) (any, error) {
-						i := n.Add(1)
-						if c.Try != int(i) {
-							t.Errorf("try %d is reported that it is %d", i, c.Try)
-						}
-						if int(i) <= len(tt.errs) {
-							return nil, tt.errs[i-1]
-						}
-						return nil, nil
-					}),
-				})
-				start := time.Now()
-				b.worker.Handle(context.Background(), delivery(request(start)))
-				took := time.Since(start)
-				r := b.reply()
-				require.Equal(t, tt.outcome, r.Outcome)
-				require.Equal(t, tt.tries, n.Load())
-				require.Equal(t, tt.after, r.RetryAfter)
-				require.GreaterOrEqual(t, took, tt.least)
-				require.LessOrEqual(t, took, tt.most)
-				require.Equal(t, int64(tt.tries-1), b.worker.Stats().Retried)
-			})
-		})
-	}
-}
-
-// A check comes before each repeated call, and before no other.
-func TestCheckBeforeARepeatedCall(t *testing.T) {
-	lost := errors.New("answer lost")
-	tests := map[string]struct {
-		attempt  int
-		first    error // error of the first call
-		happened bool
-		checkErr error
-		calls    int32
-		checks   int32
-		outcome  core.Outcome
-		output   string
-	}{
-		"first attempt":              {1, nil, true, nil, 1, 0, core.OutcomeDone, `"called"`},
-		"second, it had happened":    {2, nil, true, nil, 0, 1, core.OutcomeDone, `"checked"`},
-		"second, it had not":         {2, nil, false, nil, 1, 1, core.OutcomeDone, `"called"`},
-		"own retry, it had happened": {1, lost, true, nil, 1, 1, core.OutcomeDone, `"checked"`},
-		"own retry, it had not":      {1, lost, false, nil, 2, 1, core.OutcomeDone, `"called"`},
-		"own retry, first was not sent": {
-			1, worker.NoEffect(lost), true, nil, 2, 0, core.OutcomeDone,
-			`"called"`,
-		},
-		"unknown": {
-			2, nil, false, errors.New("down"), 0, 2, core.OutcomeRetryLater,
-			"",
-		},
-		"a check is never for good": {
-			2, nil, false, worker.Permanent(errors.New("401")), 0, 2,
-			core.OutcomeRetryLater, "",
-		},
-		"own retry, and still not known": {
-			1, lost, false, errors.New("down"), 1, 1, core.OutcomeRetryLater,
-			"",
-		},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var calls, checks atomic.Int32
-				op := worker.Operation{
-					Run: func(context.Context, worker.Call) (any, error) {
-						if calls.Add(1) == 1 && tt.first != nil {
-							return nil, tt.first
-						}
-						return "called", nil
-					},
-					Check: func(context.Context, worker.Call) (bool, any, error) {
-						checks.Add(1)
-						return tt.happened, "checked", tt.checkErr
-					},
-				}
-				b := newBench(t, port.ClockFunc(time.Now), worker.Config{
-					Retry:      worker.Retry{Tries: 2},
-					Operations: worker.Operations{"charge": op},
-				})
-				req := request(time.Now())
-				req.Attempt = tt.attempt
-				b.worker.Handle(context.Background(), delivery(req))
-				r := b.reply()
-				require.Equal(t, tt.calls, calls.Load())
-				require.Equal(t, tt.checks, checks.Load())
-				require.Equal(t, tt.outcome, r.Outcome)
-				require.Equal(t, tt.output, string(r.Output))
-			})
-		})
-	}
-}
-
-// The breaker opens on failures of the service, holds back what comes while it is open, and recovers.
-func TestBreaker(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var calls atomic.Int32
-		var healthy atomic.Bool
-		b := newBench(t, port.ClockFunc(time.Now), worker.Config{
-			Breaker: worker.Breaker{Failures: 3, Window: 4, Delay: 10 * time.Second},
-			Operations: worker.Operations{
-				"charge": {Run: func(context.Context, worker.Call) (any, error) {
-					calls.Add(1)
-					if healthy.Load() {
-						return nil, nil
-					}
-					return nil, errors.New("down")
-				}},
-				"refund": {Run: always(nil, nil)},
-				"refuse": {Run: always(nil, worker.Permanent(errors.New("no")))},
-			},
-		})
-		orders := 0
-		ask := func(name string) *message.Reply {
-			req := request(time.Now())
-			orders++
-			req.Name = name
-			req.Key = fmt.Sprintf("o-%d/0/pay", orders)
-			b.worker.Handle(context.Background(), delivery(req))
-			return b.reply()
-		}
-		for range 3 {
-			ask("charge")
-		}
-		first := delivery(request(time.Now()))
-		v := b.worker.Handle(context.Background(), first)
-		require.False(t, v.Delete)
-		require.GreaterOrEqual(t, v.After, 10*time.Second)
-		require.LessOrEqual(t, v.After, 15*time.Second)
-		require.EqualValues(t, 3, calls.Load())
-		again := first
-		again.Received = 4 // held back often enough
-		b.worker.Handle(context.Background(), again)
-		r := b.reply()
-		require.Equal(t, 3, int(calls.Load()))
-		require.Equal(t, "breaker-open", r.Error.Code)
-		require.Equal(t, core.OutcomeRetryLater, r.Outcome)
-		require.Positive(t, r.RetryAfter)
-		require.LessOrEqual(t, r.RetryAfter, core.Duration(10_000))
-		require.Equal(t, "open", b.worker.Stats().Breakers["charge"])
-		require.Equal(t, core.OutcomeDone, ask("refund").Outcome)
-		for range 20 {
-			ask("refuse")
-		}
-		require.Equal(t, "closed", b.worker.Stats().Breakers["refuse"])
-		time.Sleep(11 * time.Second)
-		if ask("charge"); calls.Load() != 4 || b.worker.Stats().Breakers["charge"] != "open" {
-			t.Errorf("a failed probe: %d calls, %v", calls.Load(), b.worker.Stats().Breakers)
-		}
-		time.Sleep(11 * time.Second)
-		healthy.Store(true)
-		require.Equal(t, core.OutcomeDone, ask("charge").Outcome)
-		require.Equal(t, "closed", b.worker.Stats().Breakers["charge"])
-	})
 }
 
 func TestConfigurationsThatAreRefused(t *testing.T) {

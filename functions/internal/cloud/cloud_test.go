@@ -19,6 +19,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/functions/internal/cloud"
 	"github.com/stepkeeper/stepkeeper/internal/awsstub"
+	"github.com/stepkeeper/stepkeeper/internal/cloudtest"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
@@ -153,54 +154,27 @@ func TestWorkflowsThatCannotBeUsed(t *testing.T) {
 	require.ErrorIs(t, err, workflow.ErrNewer)
 }
 
-// open is the engine of a deployment whose AWS is a stub.
-func open(t *testing.T, current map[string]*core.Definition) (*awsstub.Stub, engine.Parts) {
-	t.Helper()
-	return openWith(t, current, "eu-central-1", "")
-}
-
-func openWith(t *testing.T, current map[string]*core.Definition, region,
-	logGroup string,
-) (*awsstub.Stub, engine.Parts) {
-	t.Helper()
-	s, parts, _ := openTo(t, io.Discard, current, map[string]string{
-		"AWS_REGION":                region,
-		"AWS_LAMBDA_LOG_GROUP_NAME": logGroup,
-	})
-	return s, parts
-}
-
-// openTo writes the metrics to out.
-func openTo(t *testing.T, out io.Writer, current map[string]*core.Definition,
-	more map[string]string,
+// open is the engine of a deployment with more settings, which writes its metrics to out.
+func open(t *testing.T, out io.Writer, current map[string]*core.Definition, more map[string]string,
 ) (*awsstub.Stub, engine.Parts, *cloud.Outcomes) {
 	t.Helper()
-	s := awsstub.New(t)
-	variables := map[string]string{
-		deployment.VarOrders: "orders", deployment.VarDefinitions: "definitions", deployment.VarShards: "8",
-		deployment.VarTaskTTL: "720h",
-		deployment.VarAlerts:  "arn:aws:sns:eu-central-1:1:alerts",
-		deployment.VarReplyTo: strings.Replace(s.Queues("shop"), "{",
-			`{"events":"arn:aws:events:eu-west-3:111122223333:event-bus/shop",`, 1),
-		"LAMBDA_TASK_ROOT": "/var/task",
-		deployment.VarQueues: s.Queues(port.Intake, port.Replies, port.Control, port.Quarantine,
-			port.Requests("payment")),
-	}
-	maps.Copy(variables, more)
-	lookup := s.Environment(variables)
-	settings, err := deployment.ReadScheduler(lookup)
-	c, errClient := wire.Environment(lookup)
+	d := cloudtest.New(t)
+	d.Settings[deployment.VarTaskTTL] = "720h"
+	d.Settings[deployment.VarReplyTo] = strings.Replace(d.Queues("shop"), "{",
+		`{"events":"arn:aws:events:eu-west-3:111122223333:event-bus/shop",`, 1)
+	maps.Copy(d.Settings, more)
+	settings, err := deployment.ReadScheduler(d.Lookup)
+	c, errClient := wire.Environment(d.Lookup)
 	require.NoError(t, errors.Join(err, errClient))
-	log := slog.New(slog.NewTextHandler(out, nil))
-	parts, _, outcomes := cloud.Open(c, settings.Engine, current, out, log)
-	return s, parts, outcomes
+	parts, _, outcomes := cloud.Open(c, settings.Engine, current, out, slog.New(slog.NewTextHandler(out, nil)))
+	return d.Stub, parts, outcomes
 }
 
 // What is put together uses the deployment's own tables, queues and topic, and makes no calls before
 // there is work (rule 13).
 func TestOpen(t *testing.T) {
 	d, _ := order(t)
-	s, engine := open(t, map[string]*core.Definition{d.Name: d})
+	s, engine, _ := open(t, io.Discard, map[string]*core.Definition{d.Name: d}, nil)
 	require.Empty(t, s.Calls())
 	ctx := context.Background()
 	if got, err := engine.State.Current(ctx, d.Name); err != nil || got != d {
@@ -227,7 +201,7 @@ func TestOpen(t *testing.T) {
 
 // P26: the tombstone of an order whose task holds the content has the hash of that content.
 func TestTombstoneHasTheHashOfTheContent(t *testing.T) {
-	s, engine := open(t, nil)
+	s, engine, _ := open(t, io.Discard, nil, nil)
 	s.Keep("orders", "OrderID")
 	task := protocol.Task{
 		OrderID: "o-1", Version: 1, Workflow: "order", Order: []byte(`{"a":1}`),
@@ -253,7 +227,9 @@ func TestLinkToTheLog(t *testing.T) {
 		for group, link := range map[string]string{"": "", "g": "https://" + region + "." + domain +
 			"/cloudwatch/home?region=" + region +
 			"#logsV2:log-groups/log-group/g/log-events$3FfilterPattern$3D$2522o-1$2522"} {
-			s, engine := openWith(t, nil, region, group)
+			s, engine, _ := open(t, io.Discard, nil, map[string]string{
+				"AWS_REGION": region, "AWS_LAMBDA_LOG_GROUP_NAME": group,
+			})
 			require.NoError(t, engine.Alerts.Raise(t.Context(), core.RaiseAlert{OrderID: "o-1"}))
 			engine.Alerts.(*cloud.Alerts).Wait(t.Context())
 			var byProtocol struct{ Default string }
@@ -267,7 +243,7 @@ func TestLinkToTheLog(t *testing.T) {
 
 // An order can name the queues of the list, and none of the deployment's own.
 func TestQueues(t *testing.T) {
-	s, engine := open(t, nil)
+	s, engine, _ := open(t, io.Discard, nil, nil)
 	if q, err := engine.Queues.ReplyTo("shop"); err != nil || q.Name() != "shop" {
 		t.Errorf("%v, %v", q, err)
 	}

@@ -48,7 +48,7 @@ func TestOutcomes(t *testing.T) {
 
 	for _, on := range []string{"", "true"} {
 		var out bytes.Buffer
-		s, parts, outcomes := openTo(t, &out, nil, map[string]string{
+		s, parts, outcomes := open(t, &out, nil, map[string]string{
 			deployment.VarOutcomes: on,
 			deployment.VarStack:    "Shop/Engine",
 		})
@@ -93,7 +93,7 @@ func TestOutcomes(t *testing.T) {
 // Metrics that cannot be written are in the log, and no invocation fails because of them.
 func TestOutcomesThatCannotBeWritten(t *testing.T) {
 	full := &fullDisk{}
-	s, parts, outcomes := openTo(t, full, nil, map[string]string{
+	s, parts, outcomes := open(t, full, nil, map[string]string{
 		deployment.VarOutcomes: "true",
 		deployment.VarStack:    "Shop/Engine",
 	})

@@ -14,7 +14,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/functions/internal/cloud"
-	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
+	"github.com/stepkeeper/stepkeeper/internal/awsstub"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/token"
 )
@@ -38,14 +38,7 @@ func TestTokenKeysOfASecret(t *testing.T) {
 		fmt.Fprintf(w, `{"SecretString":%q}`, ring.Encode())
 	}))
 	defer srv.Close()
-	c, err := wire.Environment(func(name string) (string, bool) {
-		v, ok := map[string]string{
-			"AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "a",
-			"AWS_SECRET_ACCESS_KEY": "s", "AWS_ENDPOINT_URL": srv.URL,
-		}[name]
-		return v, ok
-	})
-	require.NoError(t, err)
+	c := awsstub.ConfigAt(t, srv.URL)
 	clock := memory.NewClock(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
 	keys := cloud.NewTokenKeys(c, "arn:keys", clock)
 	read := func(fresh bool, times int, current string) {
@@ -56,7 +49,7 @@ func TestTokenKeysOfASecret(t *testing.T) {
 		require.Equal(t, times, asked)
 	}
 	down = true
-	_, err = keys.Read(context.Background(), false)
+	_, err := keys.Read(context.Background(), false)
 	require.ErrorContains(t, err, "arn:keys")
 	require.ErrorContains(t, err, "ResourceNotFoundException")
 	down = false

@@ -20,9 +20,8 @@ import (
 // for each batch.
 func TestMetricOfAnAgentThatMakesNoCalls(t *testing.T) {
 	d := tripping(t)
-	d.settings["STEPKEEPER_STACK"] = "Shop/Engine"
 	var out, log bytes.Buffer
-	f, err := newFunction(d.Environment(d.settings), &out, slog.New(slog.NewTextHandler(&log, nil)))
+	f, err := newFunction(d.Lookup, &out, slog.New(slog.NewTextHandler(&log, nil)))
 	require.NoError(t, err)
 	refused := strings.ReplaceAll(reply("pay", "payment", core.OutcomeRetryLater), `"busy"`, `"unauthorized"`)
 	d.take(f, "intake", "AIDASHOP", submission("o-1"), submission("o-2"))
@@ -55,7 +54,7 @@ func TestMetricOfAnAgentThatMakesNoCalls(t *testing.T) {
 	require.Equal(t, "0", pay[3], "it counts as no failure")
 	const lost = "a metric could not be written"
 	require.NotContains(t, log.String(), lost)
-	f, err = newFunction(d.Environment(d.settings), noSpace{},
+	f, err = newFunction(d.Lookup, noSpace{},
 		slog.New(slog.NewTextHandler(&log, nil)))
 	require.NoError(t, err)
 	d.take(f, "intake", "AIDASHOP", submission("o-4"))
@@ -69,9 +68,8 @@ func TestMetricOfAnAgentThatMakesNoCalls(t *testing.T) {
 // A reply-to that gets no statuses is counted, and the order goes on (P12b, a status delays nothing else).
 func TestMetricOfStatusesThatCouldNotBeSent(t *testing.T) {
 	d := tripping(t)
-	d.settings["STEPKEEPER_STACK"] = "Shop/Engine"
 	var out bytes.Buffer
-	f, err := newFunction(d.Environment(d.settings), &out, slog.New(slog.DiscardHandler))
+	f, err := newFunction(d.Lookup, &out, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	d.Refuse(func(queue, _ string) (failed, senderFault bool) { return queue == "shop", true })
 	require.Empty(t, d.take(f, "intake", "AIDASHOP", submission("o-1")))
@@ -95,10 +93,9 @@ func TestMetricOfStatusesThatCouldNotBeSent(t *testing.T) {
 func TestMetricsOfEndedOrders(t *testing.T) {
 	for on, want := range map[string]int{"": 0, "true": 1} {
 		d := tripping(t)
-		d.settings["STEPKEEPER_STACK"] = "Shop/Engine"
-		d.settings["STEPKEEPER_OUTCOMES"] = on
+		d.Settings["STEPKEEPER_OUTCOMES"] = on
 		var out bytes.Buffer
-		f, err := newFunction(d.Environment(d.settings), &out, slog.New(slog.DiscardHandler))
+		f, err := newFunction(d.Lookup, &out, slog.New(slog.DiscardHandler))
 		require.NoError(t, err)
 		d.take(f, "intake", "AIDASHOP", strings.ReplaceAll(submission("o-1"), "trip", "pivot"))
 		require.Zero(t, out.Len())
@@ -118,8 +115,7 @@ func TestSpansOfTheScheduler(t *testing.T) {
 	}))
 	defer c.Close()
 	d := tripping(t)
-	d.settings["STEPKEEPER_STACK"] = "Shop/Engine"
-	d.settings["OTEL_EXPORTER_OTLP_ENDPOINT"] = c.URL
+	d.Settings["OTEL_EXPORTER_OTLP_ENDPOINT"] = c.URL
 	d.take(d.instance("one"), "intake", "AIDASHOP", submission("o-1"))
 	select {
 	case got := <-bodies:

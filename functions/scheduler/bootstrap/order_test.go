@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,15 +15,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/stepkeeper/stepkeeper/functions/internal/cloud"
-	"github.com/stepkeeper/stepkeeper/internal/awsstub"
-	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
+	"github.com/stepkeeper/stepkeeper/internal/cloudtest"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 	"github.com/stepkeeper/stepkeeper/shared/lambdaevent"
 	"github.com/stepkeeper/stepkeeper/shared/message"
-	"github.com/stepkeeper/stepkeeper/shared/workflow"
-	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
 
 // trip has two parallel steps, the second of them slow, and one step after the first.
@@ -44,44 +38,25 @@ steps:
   pay: {agent: payment, operation: charge, timeout: 1s, onFailure: stop, pointOfNoReturn: true, grade: fenced}
 `
 
-// trips returns a deployment of these workflows with tables in memory.
+// trips is a deployment of the workflows trip and pivot.
 type trips struct {
+	*cloudtest.Deployment
 	t *testing.T
-	*awsstub.Stub
-	settings map[string]string
 }
 
 func tripping(t *testing.T) *trips {
 	t.Helper()
-	root := t.TempDir()
-	folder := filepath.Join(root, "workflows")
-	require.NoError(t, os.Mkdir(folder, 0o700))
-	for name, text := range map[string]string{"trip": trip, "pivot": pivot} {
-		file := filepath.Join(root, name+".yaml")
-		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
-		d, problems := source.LoadFile(file, source.Options{})
-		require.NoError(t, problems.Err())
-		data, err := workflow.Encode(d)
-		if err == nil {
-			err = os.WriteFile(filepath.Join(folder, name+".json"), data, 0o600)
-		}
-		require.NoError(t, err)
-	}
-	s := awsstub.New(t)
-	for table, key := range map[string]string{"orders": "OrderID", "definitions": "Hash"} {
-		s.Keep(table, key)
-	}
-	settings := variables(s, root)
-	settings[deployment.VarTaskTTL] = "720h"
-	return &trips{t, s, settings}
+	d := cloudtest.Kept(t, trip, pivot)
+	d.Settings[deployment.VarTaskTTL] = "720h"
+	return &trips{d, t}
 }
 
 // instance starts one process, whose name is the end of its log stream's name.
 func (d *trips) instance(name string) lambdaevent.Function {
 	d.t.Helper()
 	settings := map[string]string{"AWS_LAMBDA_LOG_STREAM_NAME": "2026/11/21/[$LATEST]" + name}
-	maps.Copy(settings, d.settings)
-	f, err := newFunction(d.Environment(settings), io.Discard, quiet)
+	maps.Copy(settings, d.Settings)
+	f, err := newFunction(d.Environment(settings), io.Discard, cloudtest.Quiet)
 	require.NoError(d.t, err)
 	return f
 }
@@ -131,15 +106,7 @@ func reply(step, agent string, outcome core.Outcome) string {
 // failures.
 func (d *trips) shown(id, step string) string {
 	d.t.Helper()
-	lookup := d.Environment(d.settings)
-	settings, err := deployment.ReadScheduler(lookup)
-	require.NoError(d.t, err)
-	c, err := wire.Environment(lookup)
-	require.NoError(d.t, err)
-	engine, _, _ := cloud.Open(c, settings.Engine, nil, io.Discard, quiet)
-	loaded := engine.State.Load(d.t.Context(), []string{id})[0]
-	require.NoError(d.t, loaded.Err)
-	s := loaded.Task.Step(step)
+	s := d.Step(id, step)
 	return fmt.Sprintf("%s %s %s %d", s.State, cmp.Or(s.Claim.By, "-"), cmp.Or(s.CompleteBy.String(), "-"), s.Failures.Do)
 }
 
@@ -186,7 +153,7 @@ const ttl = "expiresAt"
 // P3: SQS reports which role sent a reply, and the deployment states which role each agent has.
 func TestReplyOfAnotherRole(t *testing.T) {
 	d := tripping(t)
-	d.settings[deployment.VarAgents] = deployment.Peers("", []deployment.Peer{
+	d.Settings[deployment.VarAgents] = deployment.Peers("", []deployment.Peer{
 		{Name: "inventory", Queue: d.URL + "/1/requests-inventory", Senders: []string{"AROAINVENTORY"}},
 		{Name: "payment", Queue: d.URL + "/1/requests-payment", Senders: []string{"AROAPAYMENT"}},
 	})
@@ -206,8 +173,7 @@ func TestReplyOfAnotherRole(t *testing.T) {
 // accepts, for this stack.
 func TestAlertOfADeployment(t *testing.T) {
 	d := tripping(t)
-	d.settings[deployment.VarStack] = "Shop/Engine"
-	d.settings["AWS_LAMBDA_LOG_GROUP_NAME"] = "/shop/Scheduler"
+	d.Settings["AWS_LAMBDA_LOG_GROUP_NAME"] = "/shop/Scheduler"
 	f := d.instance("instance-1")
 	d.take(f, "intake", "AIDASHOP", strings.Replace(submission("o-1"), "trip", "pivot", 1))
 	began := core.TimeOf(time.Now())
@@ -238,7 +204,7 @@ func TestAlertOfADeployment(t *testing.T) {
 // be refused.
 func TestDefinitionIsWrittenOnce(t *testing.T) {
 	d := tripping(t)
-	delete(d.settings, deployment.VarTaskTTL) // a create would look for a tombstone
+	delete(d.Settings, deployment.VarTaskTTL) // a create would look for a tombstone
 	put := func(id string) bool {
 		d.Calls()
 		require.Empty(t, d.take(d.instance("instance-1"), "intake", "AIDASHOP", submission(id)))

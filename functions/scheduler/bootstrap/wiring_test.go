@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"os"
 	"path"
@@ -18,40 +17,16 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/stretchr/testify/require"
 
-	"github.com/stepkeeper/stepkeeper/internal/awsstub"
+	"github.com/stepkeeper/stepkeeper/internal/cloudtest"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
-	"github.com/stepkeeper/stepkeeper/shared/workflow"
-	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
 
-var quiet = slog.New(slog.DiscardHandler)
-
-// compiled puts the order workflow where the function looks for it.
-func compiled(t *testing.T) string {
+// ordering is a deployment of the order workflow.
+func ordering(t *testing.T) *cloudtest.Deployment {
 	t.Helper()
-	return compiledFrom(t, "../../../examples/order/order.yaml")
-}
-
-func compiledFrom(t *testing.T, file string) string {
-	t.Helper()
-	d, problems := source.LoadFile(file, source.Options{})
-	require.NoError(t, problems.Err())
-	data, err := workflow.Encode(d)
+	text, err := os.ReadFile("../../../examples/order/order.yaml")
 	require.NoError(t, err)
-	root := t.TempDir()
-	require.NoError(t, os.Mkdir(filepath.Join(root, "workflows"), 0o700))
-	require.NoError(t, os.WriteFile(filepath.Join(root, "workflows", "order.json"), data, 0o600))
-	return root
-}
-
-func variables(s *awsstub.Stub, root string) map[string]string {
-	return map[string]string{
-		"LAMBDA_TASK_ROOT": root, deployment.VarOrders: "orders", deployment.VarDefinitions: "definitions",
-		deployment.VarShards: "8", deployment.VarAlerts: "arn:aws:sns:eu-central-1:1:alerts",
-		deployment.VarReplyTo: s.Queues("shop"),
-		deployment.VarQueues: s.Queues("intake", "replies", "control", "quarantine", "requests-inventory",
-			"requests-payment", "requests-shipping", "requests-notification"),
-	}
+	return cloudtest.New(t, string(text))
 }
 
 func event(queue string, bodies ...string) events.SQSEvent {
@@ -71,8 +46,8 @@ const order = `{"schema":1,"orderId":"o-1","workflow":"order","replyTo":"shop","
 // An order from the intake is stored, its first two requests are sent, and its application is notified. A
 // message that cannot be read goes to quarantine and affects no other message.
 func TestAnOrderComesIn(t *testing.T) {
-	s := awsstub.New(t)
-	f, err := newFunction(s.Environment(variables(s, compiled(t))), io.Discard, quiet)
+	s := ordering(t)
+	f, err := newFunction(s.Lookup, io.Discard, cloudtest.Quiet)
 	require.NoError(t, err)
 	require.Empty(t, s.Calls())
 	answer, err := f(context.Background(), event("intake", order, "{poison"))
@@ -87,15 +62,12 @@ func TestAnOrderComesIn(t *testing.T) {
 // P44: if the deployment states how many requests the agents take at a time, the queue lengths of agents that
 // a step may choose are read.
 func TestLengthsOfQueues(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "order.yaml")
-	text := "workflow: order\nsteps:\n  pay: {agents: [payment, shipping], operation: charge, timeout: " +
+	const text = "workflow: order\nsteps:\n  pay: {agents: [payment, shipping], operation: charge, timeout: " +
 		"2s, onFailure: undo, undo: refund, grade: idempotent}\n"
-	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 	for capacity, want := range map[string]int{"": 0, `{"payment":5}`: 2, `{"payment":5,"shipping":5}`: 2} {
-		s := awsstub.New(t)
-		settings := variables(s, compiledFrom(t, file))
-		settings[deployment.VarCapacity] = capacity
-		f, err := newFunction(s.Environment(settings), io.Discard, quiet)
+		s := cloudtest.New(t, text)
+		s.Settings[deployment.VarCapacity] = capacity
+		f, err := newFunction(s.Lookup, io.Discard, cloudtest.Quiet)
 		require.NoError(t, err)
 		for range 3 {
 			answer, err := f(context.Background(), event("intake", order))
@@ -110,9 +82,8 @@ func TestLengthsOfQueues(t *testing.T) {
 // Rule 4: if the deployment is set to do so, requests have the tenant's message group. Status messages and
 // quarantined messages do not.
 func TestFairQueues(t *testing.T) {
-	s := awsstub.New(t)
-	settings := variables(s, compiled(t))
-	settings[deployment.VarFairQueues] = "true"
+	s := ordering(t)
+	s.Settings[deployment.VarFairQueues] = "true"
 	groups := map[string]string{} // group of the last message, by queue
 	var lock sync.Mutex
 	inner := s.Config.Handler
@@ -132,7 +103,7 @@ func TestFairQueues(t *testing.T) {
 		}
 		inner.ServeHTTP(w, r)
 	})
-	f, err := newFunction(s.Environment(settings), io.Discard, quiet)
+	f, err := newFunction(s.Lookup, io.Discard, cloudtest.Quiet)
 	require.NoError(t, err)
 	answer, err := f(context.Background(), event("intake", strings.Replace(order, "o-1", "acme:1", 1), "{poison"))
 	require.NoError(t, err)
@@ -148,11 +119,10 @@ func TestFairQueues(t *testing.T) {
 // high priority. The application gets no message that the priority has no effect.
 func TestPriorities(t *testing.T) {
 	for _, queues := range []string{"intake-high", "requests-inventory-high"} {
-		s := awsstub.New(t)
-		settings := variables(s, compiled(t))
-		settings[deployment.VarQueues] = s.Queues("intake", "replies", "control", "quarantine",
+		s := ordering(t)
+		s.Settings[deployment.VarQueues] = s.Queues("intake", "replies", "control", "quarantine",
 			"requests-inventory", "requests-payment", "requests-shipping", "requests-notification", queues)
-		f, err := newFunction(s.Environment(settings), io.Discard, quiet)
+		f, err := newFunction(s.Lookup, io.Discard, cloudtest.Quiet)
 		require.NoError(t, err)
 		from := "intake"
 		high := "requests-inventory-high"
@@ -184,8 +154,8 @@ func TestPriorities(t *testing.T) {
 // A message that could not be handled because of a fault of AWS comes again, and so does one from a queue
 // outside the deployment.
 func TestGivenBack(t *testing.T) {
-	s := awsstub.New(t)
-	f, err := newFunction(s.Environment(variables(s, compiled(t))), io.Discard, quiet)
+	s := ordering(t)
+	f, err := newFunction(s.Lookup, io.Discard, cloudtest.Quiet)
 	require.NoError(t, err)
 	s.Fail("DynamoDB_20120810.PutItem")
 	for queue, n := range map[string]int{"intake": 1, "foreign": 1} {
@@ -204,9 +174,8 @@ func TestGivenBack(t *testing.T) {
 		require.GreaterOrEqual(t, s, 2, queue)
 		require.LessOrEqual(t, s, 3, queue)
 	}
-	settings := variables(s, compiled(t)) // P39
-	settings[deployment.VarTokenKeys] = "arn:keys"
-	f, err = newFunction(s.Environment(settings), io.Discard, quiet)
+	s.Settings[deployment.VarTokenKeys] = "arn:keys" // P39
+	f, err = newFunction(s.Lookup, io.Discard, cloudtest.Quiet)
 	require.NoError(t, err)
 	_ = s.Calls()
 	answer, err := f(context.Background(), event("intake", order))
@@ -225,16 +194,16 @@ func TestCannotStart(t *testing.T) {
 	root := t.TempDir()
 	_, err := newFunction(func(name string) (string, bool) {
 		return map[string]string{"LAMBDA_TASK_ROOT": root}[name], name == "LAMBDA_TASK_ROOT"
-	}, io.Discard, quiet)
+	}, io.Discard, cloudtest.Quiet)
 	for _, want := range []string{
 		"STEPKEEPER_QUEUES", "STEPKEEPER_ORDERS", "AWS_REGION",
 		"no compiled workflow",
 	} {
 		require.ErrorContains(t, err, want)
 	}
-	s := awsstub.New(t)
-	broken := compiled(t)
-	require.NoError(t, os.WriteFile(filepath.Join(broken, "workflows", "bad.json"), []byte("{"), 0o600))
-	_, err = newFunction(s.Environment(variables(s, broken)), io.Discard, quiet)
+	s := ordering(t)
+	bad := filepath.Join(s.Settings["LAMBDA_TASK_ROOT"], deployment.WorkflowsFolder, "bad.json")
+	require.NoError(t, os.WriteFile(bad, []byte("{"), 0o600))
+	_, err = newFunction(s.Lookup, io.Discard, cloudtest.Quiet)
 	require.ErrorContains(t, err, "bad.json")
 }

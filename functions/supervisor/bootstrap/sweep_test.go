@@ -25,6 +25,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/functions/internal/cloud"
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
 	"github.com/stepkeeper/stepkeeper/internal/awsstub"
+	"github.com/stepkeeper/stepkeeper/internal/cloudtest"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
@@ -33,12 +34,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/schedule"
-	"github.com/stepkeeper/stepkeeper/shared/workflow"
-	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
-
-// quiet drops the log.
-var quiet = slog.New(slog.DiscardHandler)
 
 // charge returns a workflow of one step, which stops for the operator at its first or second failure.
 const charge = `
@@ -47,42 +43,25 @@ steps:
   pay: {agent: payment, operation: charge, timeout: 1s, onFailure: stop, undo: refund, grade: fenced, retry: {maxFailures: %d}}
 `
 
-// sweeps is a deployment with tables in memory.
+// sweeps is a deployment of the workflow charge.
 type sweeps struct {
-	t *testing.T
-	*awsstub.Stub
-	settings map[string]string
+	*cloudtest.Deployment
+	t        *testing.T
 	out, log bytes.Buffer
 }
 
-func sweeping(t *testing.T) *sweeps {
+func sweeping(t *testing.T, maxFailures int) *sweeps {
 	t.Helper()
-	d := &sweeps{t: t, Stub: awsstub.New(t)}
-	for table, key := range map[string]string{"orders": "OrderID", "definitions": "Hash"} {
-		d.Keep(table, key)
-	}
-	d.settings = map[string]string{
-		deployment.VarOrders: "orders", deployment.VarDefinitions: "definitions", deployment.VarShards: "1",
-		deployment.VarAlerts: "arn:aws:sns:eu-central-1:1:alerts", deployment.VarStack: "Shop/Engine",
-		"LAMBDA_TASK_ROOT": "/var/task",
-		deployment.VarQueues: d.Queues(port.Intake, port.Replies, port.Control, port.Quarantine,
-			port.Requests("payment")),
-	}
-	return d
+	return &sweeps{Deployment: cloudtest.Kept(t, fmt.Sprintf(charge, maxFailures)), t: t}
 }
 
 // submit lets a Scheduler take orders at a time in the past; none of their requests is ever answered.
-func (d *sweeps) submit(at time.Time, maxFailures int, ids ...string) {
+func (d *sweeps) submit(at time.Time, ids ...string) {
 	d.t.Helper()
-	file := filepath.Join(d.t.TempDir(), "charge.yaml")
-	require.NoError(d.t, os.WriteFile(file, fmt.Appendf(nil, charge, maxFailures), 0o600))
-	def, problems := source.LoadFile(file, source.Options{})
-	lookup := d.Environment(d.settings)
-	settings, err := deployment.ReadScheduler(lookup)
-	c, errClient := wire.Environment(lookup)
-	require.NoError(d.t, errors.Join(problems.Err(), err, errClient))
-	engine, _, _ := cloud.Open(c, settings.Engine, map[string]*core.Definition{def.Name: def}, io.Discard,
-		quiet)
+	settings, err := deployment.ReadScheduler(d.Lookup)
+	c, errClient := wire.Environment(d.Lookup)
+	require.NoError(d.t, errors.Join(err, errClient))
+	engine, _, _ := cloud.Open(c, settings.Engine, d.Definitions, io.Discard, cloudtest.Quiet)
 	engine.Clock = port.ClockFunc(func() time.Time { return at })
 	s := scheduler.New(scheduler.Config{Parts: engine})
 	for _, id := range ids {
@@ -99,7 +78,7 @@ func (d *sweeps) sweep(ctx context.Context) (metrics []map[string]any) {
 	d.t.Helper()
 	d.out.Reset()
 	d.log.Reset()
-	f, err := newFunction(d.Environment(d.settings), &d.out, slog.New(slog.NewTextHandler(&d.log, nil)))
+	f, err := newFunction(d.Lookup, &d.out, slog.New(slog.NewTextHandler(&d.log, nil)))
 	if err == nil {
 		err = f(ctx, nil)
 	}
@@ -115,26 +94,18 @@ func (d *sweeps) sweep(ctx context.Context) (metrics []map[string]any) {
 // pay is a step's state and its failures, as they are stored.
 func (d *sweeps) pay(id string) string {
 	d.t.Helper()
-	lookup := d.Environment(d.settings)
-	settings, err := deployment.ReadScheduler(lookup)
-	require.NoError(d.t, err)
-	c, err := wire.Environment(lookup)
-	require.NoError(d.t, err)
-	engine, _, _ := cloud.Open(c, settings.Engine, nil, io.Discard, quiet)
-	loaded := engine.State.Load(d.t.Context(), []string{id})[0]
-	require.NoError(d.t, loaded.Err)
-	pay := loaded.Task.Step("pay")
+	pay := d.Step(id, "pay")
 	return fmt.Sprintf("%s %d", pay.State, pay.Failures.Do)
 }
 
 // One sweep: what is overdue is handed back; the metric is the oldest of them, in seconds; the lease
 // has ended when the next tick comes.
 func TestASweep(t *testing.T) {
-	d := sweeping(t)
+	d := sweeping(t, 2)
 	now := time.Now()
-	d.submit(now.Add(-3*time.Hour), 2, "oldest")
-	d.submit(now.Add(-2*time.Hour), 2, "older")
-	d.submit(now.Add(time.Hour), 2, "not-yet") // the Scheduler's clock is ahead
+	d.submit(now.Add(-3*time.Hour), "oldest")
+	d.submit(now.Add(-2*time.Hour), "older")
+	d.submit(now.Add(time.Hour), "not-yet") // the Scheduler's clock is ahead
 	at, err := strconv.ParseInt(fmt.Sprint(d.Item("orders", "oldest")["dueAt"]["N"]), 10, 64)
 	require.NoError(t, err)
 	due := time.UnixMilli(at)
@@ -195,12 +166,12 @@ func TestBacklogs(t *testing.T) {
 		"no such queue is deployed":   {`{"payment":3}`, 5, 1, false, "Pending 0"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := sweeping(t)
-			d.submit(time.Now().Add(-time.Hour), 5, "o-1")
-			d.settings[deployment.VarCapacity] = c.capacity
+			d := sweeping(t, 5)
+			d.submit(time.Now().Add(-time.Hour), "o-1")
+			d.Settings[deployment.VarCapacity] = c.capacity
 			d.Holds("requests-payment", c.waiting, c.inFlight)
 			if !c.deployed {
-				d.settings[deployment.VarQueues] = d.Queues(port.Intake, port.Replies, port.Control,
+				d.Settings[deployment.VarQueues] = d.Queues(port.Intake, port.Replies, port.Control,
 					port.Quarantine)
 			}
 			require.InDelta(t, 1, d.sweep(t.Context())[0]["HandedBack"], 0)
@@ -213,7 +184,7 @@ func TestBacklogs(t *testing.T) {
 func TestFirstShardOfASweep(t *testing.T) {
 	const shards = 997
 	for every, interval := range map[string]time.Duration{"": time.Minute, "7m": 7 * time.Minute} {
-		d := sweeping(t)
+		d := sweeping(t, 1)
 		var lock sync.Mutex
 		var asked []string
 		inner := d.Config.Handler
@@ -232,9 +203,9 @@ func TestFirstShardOfASweep(t *testing.T) {
 			_, _ = io.WriteString(w,
 				`{"Count":1,"Items":[{"OrderID":{"S":"gone"},"bucket":{"S":"due#0"},"dueAt":{"N":"1795262400000"}}]}`)
 		})
-		d.settings[deployment.VarShards] = strconv.Itoa(shards)
-		d.settings[deployment.VarSweepPages] = "1"
-		d.settings[deployment.VarSweepEvery] = every
+		d.Settings[deployment.VarShards] = strconv.Itoa(shards)
+		d.Settings[deployment.VarSweepPages] = "1"
+		d.Settings[deployment.VarSweepEvery] = every
 		turn := func() string { return fmt.Sprintf("due#%d", time.Now().UnixNano()/int64(interval)%shards) }
 		before := turn()
 		d.sweep(t.Context())
@@ -246,9 +217,9 @@ func TestFirstShardOfASweep(t *testing.T) {
 
 // An order that stops is reported by the function, and counted by a line of metrics of its workflow.
 func TestOrdersInError(t *testing.T) {
-	d := sweeping(t)
+	d := sweeping(t, 1)
 	at := time.Now().Add(-3 * time.Hour)
-	d.submit(at, 1, "o-1", "o-2")
+	d.submit(at, "o-1", "o-2")
 	d.sweep(t.Context()) // their failures are counted, and are the last ones
 	metrics := d.sweep(t.Context())
 	require.Len(t, metrics, 2)
@@ -267,8 +238,8 @@ func TestOrdersInError(t *testing.T) {
 
 // Orders that a sweep could not handle are a metric, although the invocation succeeds. No metric is a zero.
 func TestMetricOfOrdersThatASweepLeaves(t *testing.T) {
-	d := sweeping(t)
-	d.submit(time.Now().Add(-3*time.Hour), 2, "o-1", "o-2")
+	d := sweeping(t, 2)
+	d.submit(time.Now().Add(-3*time.Hour), "o-1", "o-2")
 	d.Fail("AmazonSQS.SendMessageBatch")
 	metrics := d.sweep(t.Context())
 	require.Len(t, metrics, 2)
@@ -292,10 +263,10 @@ func TestSweepWritesOutcomes(t *testing.T) {
 		spans <- string(body)
 	}))
 	defer c.Close()
-	d := sweeping(t)
-	d.settings[deployment.VarTraces] = c.URL
-	d.settings[deployment.VarOutcomes] = "true"
-	d.submit(time.Now().Add(-3*time.Hour), 1, "o-1", "o-2")
+	d := sweeping(t, 1)
+	d.Settings[deployment.VarTraces] = c.URL
+	d.Settings[deployment.VarOutcomes] = "true"
+	d.submit(time.Now().Add(-3*time.Hour), "o-1", "o-2")
 	metrics := d.sweep(t.Context())
 	require.InDelta(t, 2, metrics[len(metrics)-1]["OrdersEnded"], 0)
 	require.EqualValues(t, "Error", metrics[len(metrics)-1]["State"])
@@ -306,8 +277,8 @@ func TestSweepWritesOutcomes(t *testing.T) {
 
 // A sweep whose alert SNS does not take ends in time. The alert stays due.
 func TestSweepEndsThoughSNSHangs(t *testing.T) {
-	d := sweeping(t)
-	d.submit(time.Now().Add(-3*time.Hour), 1, "stops")
+	d := sweeping(t, 1)
+	d.submit(time.Now().Add(-3*time.Hour), "stops")
 	defer d.Hang("SNS.Publish")()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
@@ -321,18 +292,9 @@ func TestSweepEndsThoughSNSHangs(t *testing.T) {
 // The order of a scheduled time that has passed goes to the intake queue; while that cannot be reached, it
 // waits for the next sweep. A function whose workflows cannot be read does not start.
 func TestScheduledOrders(t *testing.T) {
-	d := sweeping(t)
-	file := filepath.Join(t.TempDir(), "nightly.yaml")
-	folder := t.TempDir()
-	text := "workflow: nightly\nschedule: {cron: '* * * * *', catchUp: 1h}\nsteps:\n  pay: {agent: " +
-		"payment, operation: charge, timeout: 1s, onFailure: stop, pointOfNoReturn: true, grade: fenced}\n"
-	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
-	def, problems := source.LoadFile(file, source.Options{})
-	data, err := workflow.Encode(def)
-	require.NoError(t,
-		errors.Join(problems.Err(), err, os.WriteFile(filepath.Join(folder, "nightly.json"), data, 0o600)))
-	d.settings[deployment.VarWorkflows] = folder
-	c, err := wire.Environment(d.Environment(d.settings))
+	d := cloudtest.Kept(t, "workflow: nightly\nschedule: {cron: '* * * * *', catchUp: 1h}\nsteps:\n  pay: {agent: "+
+		"payment, operation: charge, timeout: 1s, onFailure: stop, pointOfNoReturn: true, grade: fenced}\n")
+	c, err := wire.Environment(d.Lookup)
 	require.NoError(t, err)
 	records := dynamo.New(dynamo.NewHandlerClient(c), dynamo.Tables{Orders: "orders"},
 		dynamo.Options{}).Schedules()
@@ -342,7 +304,7 @@ func TestScheduledOrders(t *testing.T) {
 	r.Overlap = core.OverlapSkip
 	r.Next = core.TimeOf(time.Now().Add(-30 * time.Minute).Truncate(time.Minute))
 	require.NoError(t, errors.Join(err, r.Store(t.Context(), records, &e)))
-	f, err := newFunction(d.Environment(d.settings), io.Discard, quiet)
+	f, err := newFunction(d.Lookup, io.Discard, cloudtest.Quiet)
 	require.NoError(t, err)
 	id := schedule.OrderID("nightly", r.Next)
 	d.Fail("AmazonSQS.SendMessageBatch")
@@ -353,7 +315,7 @@ func TestScheduledOrders(t *testing.T) {
 	sent := d.Sent("intake")
 	require.Len(t, sent, 1)
 	require.Contains(t, sent[0], id)
-	require.NoError(t, os.WriteFile(filepath.Join(folder, "bad.json"), []byte("{"), 0o600))
-	_, err = newFunction(d.Environment(d.settings), io.Discard, quiet)
+	require.NoError(t, os.WriteFile(filepath.Join(d.Settings["LAMBDA_TASK_ROOT"], deployment.WorkflowsFolder, "bad.json"), []byte("{"), 0o600))
+	_, err = newFunction(d.Lookup, io.Discard, cloudtest.Quiet)
 	require.ErrorContains(t, err, "bad.json")
 }
