@@ -149,29 +149,3 @@ func TestRedriveOnAStack(t *testing.T) {
 	}))
 	require.Contains(t, sent, `"MessageGroupId":"acme"`, "no tenant is given")
 }
-
-// The error of a missing permission names the permission and the policy that contains it. The message stays.
-func TestDeadLettersNeedTheirPermissions(t *testing.T) {
-	c, open := stackOf(t)
-	queues := withQueues(t, c, "EngineRepliesDeadUrl", "EngineRepliesUrl")
-	put(t, queues, "EngineRepliesDeadUrl", `{"schema":1,"task":"o","step":"charge","outcome":"done"}`)
-	s := open()
-	for action, on := range map[string]string{
-		"sqs:ReceiveMessage": "on the dead letters of replies is missing",
-		"sqs:SendMessage":    "on queue replies (and to be among Operators of the stack) is missing",
-		"sqs:DeleteMessage":  "on the dead letters of replies is missing",
-	} {
-		c.failing.Store(&[2]string{action, "AccessDeniedException"})
-		got := map[string]client.Handled{}
-		err := s.Redrive(t.Context(), client.Handling{
-			Queue: port.Replies, All: true, By: "ada",
-			Reason: "why", Rate: 1000, Record: reported(got),
-		})
-		require.ErrorIs(t, err, client.ErrForbidden, action)
-		require.ErrorContains(t, err, "the permission "+action+
-			" "+on)
-		require.ErrorContains(t, err, "EngineOperator", action)
-		c.failing.Store(nil)
-		require.Len(t, held(t, queues, "EngineRepliesDeadUrl"), 1, action)
-	}
-}
