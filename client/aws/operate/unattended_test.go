@@ -259,22 +259,6 @@ func TestUnreadableQueueDoesNotHideOthers(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled, "a caller who is gone")
 }
 
-// A command reads the queues once, however often it needs the result.
-func TestCommandReadsQueuesOnce(t *testing.T) {
-	c, open := stackOf(t)
-	c.mapped["m-payment"] = disabled
-	s := open()
-	before := c.calls.Load()
-	for range 3 {
-		all, err := s.Unattended(t.Context(), "")
-		require.NoError(t, err)
-		require.Len(t, all, 1)
-	}
-	if n := c.calls.Load() - before; n != 6+4 { // mappings, and the queues of the agents
-		t.Errorf("%d calls", n)
-	}
-}
-
 // A result is kept for ten seconds. That a queue cannot be read is kept for a minute.
 func TestResultIsCachedForTenSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

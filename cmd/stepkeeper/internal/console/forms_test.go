@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/console"
+	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 // stops submits an order, and waits until it is in Error.
@@ -251,8 +252,14 @@ func TestAConsoleThatOnlyReads(t *testing.T) {
 		require.Empty(t, p.actions(), page)
 		require.NotContains(t, body, `name="token"`, page)
 	}
-	status, body := reader.post("/orders/o-1/command", url.Values{"kind": {"cancel"}, "number": {"0"}})
-	require.Equal(t, http.StatusForbidden, status)
-	require.Contains(t, body, "--read-only")
+	reader.giveUp(port.Dead(port.Replies), port.Message{Body: []byte(`{"task":"o-1"}`)})
+	_, body := reader.get("/dead-letters/replies")
+	page, _, _ := strings.Cut(body, "<footer>")
+	require.NotContains(t, page, "<button")
+	for _, path := range []string{"/orders/o-1/command", "/dead-letters/replies", "/bulk"} {
+		status, body := reader.post(path, url.Values{"kind": {"cancel"}, "number": {"0"}})
+		require.Equal(t, http.StatusForbidden, status)
+		require.Contains(t, body, "--read-only")
+	}
 	require.True(t, reader.inState("o-1", "Processing")())
 }
