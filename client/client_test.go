@@ -510,7 +510,7 @@ func TestWhatTheServerReports(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, s, 1)
 	require.Equal(t, 3, s[0].Started)
-	require.False(t, s[0].Starts[0].At.IsZero())
+	require.NotZero(t, s[0].Starts[0].At)
 	require.NotEmpty(t, s[0].Skipped[0].Why)
 	measured, err := r.client.Statistics(r.ctx)
 	require.NoError(t, err)

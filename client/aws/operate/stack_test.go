@@ -478,7 +478,7 @@ func TestSchedulesOfAStack(t *testing.T) {
 			recorded{text: `{"cron":"0 6 * * *","overlap":"skip","next":"2026-03-01T06:00:00.000Z","started":3}`},
 			client.Schedule{
 				Workflow: "order", Cron: "0 6 * * *", Overlap: "skip", Started: 3,
-				Next: time.Date(2026, 3, 1, 6, 0, 0, 0, time.UTC),
+				Next: core.TimeOf(time.Date(2026, 3, 1, 6, 0, 0, 0, time.UTC)),
 			},
 			nil,
 		},

@@ -87,9 +87,9 @@ func TestBadAddressGetsAnErrorPage(t *testing.T) {
 		status int
 		text   string
 	}{
-		"/orders?state=Lost":                    {400, `"Lost" is not a state of an order`},
-		"/orders?older=soon":                    {400, "write it like 10m, 24h or 7d"},
-		"/orders?older=-5m":                     {400, "write it like 10m, 24h or 7d"},
+		"/orders?state=Lost":                    {400, `there is no state "Lost"`},
+		"/orders?older=soon":                    {400, "write a duration like 90m or 7d"},
+		"/orders?older=-5m":                     {400, "write a duration like 90m or 7d"},
 		"/orders?cursor=nonsense":               {400, "Correct the address"},
 		"/orders/o-404":                         {404, "There is no such order."},
 		"/orders/" + url.PathEscape("<script>"): {400, "Correct the address"},
