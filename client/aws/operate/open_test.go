@@ -321,7 +321,7 @@ func TestAnswersThatAreNotOfAWS(t *testing.T) {
 		s, err := aws.Open(t.Context(), "Shop", aws.Options{Endpoint: c.URL},
 			client.WithRetry(1, time.Second))
 		require.NoError(t, err)
-		require.ErrorIs(t, get(t, s, "o"), want, body)
+		require.ErrorIs(t, second(s.Get(t.Context(), "o")), want, body)
 	}
 }
 
@@ -346,7 +346,7 @@ func TestThrottlesAreRetried(t *testing.T) {
 			if strings.HasPrefix(code, "Provisioned") {
 				want = client.ErrBusy
 			}
-			require.ErrorIs(t, get(t, once, "o"), want, code)
+			require.ErrorIs(t, second(once.Get(t.Context(), "o")), want, code)
 		}
 	})
 }

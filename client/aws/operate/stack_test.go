@@ -85,25 +85,10 @@ func TestSubmitWaitGet(t *testing.T) {
 			require.NoError(t, err)
 			require.Contains(t, string(document), `"OrderID":"`+id+`"`)
 		}
-		for _, err := range []error{get(t, c, "none"), submitted(t, c, "none"), waited(t, c, "none")} {
+		for _, err := range []error{second(c.Get(t.Context(), "none")), second(c.Submitted(t.Context(), "none")), second(c.Wait(t.Context(), "none"))} {
 			require.ErrorIs(t, err, client.ErrNotFound)
 		}
 	})
-}
-
-func get(t *testing.T, c *client.Client, id string) error {
-	_, err := c.Get(t.Context(), id)
-	return err
-}
-
-func submitted(t *testing.T, c *client.Client, id string) error {
-	_, err := c.Submitted(t.Context(), id)
-	return err
-}
-
-func waited(t *testing.T, c *client.Client, id string) error {
-	_, err := c.Wait(t.Context(), id)
-	return err
 }
 
 // Many orders go in batches of ten; answers come in the order of the orders.
@@ -133,7 +118,7 @@ func TestSubmitMany(t *testing.T) {
 		require.Len(t, ids, n)
 		for i, id := range ids {
 			require.Equal(t, fmt.Sprintf("o-%d", i), id)
-			require.NoError(t, waited(t, c, id))
+			require.NoError(t, second(c.Wait(t.Context(), id)))
 		}
 		listed := 0
 		for _, err := range c.List(t.Context(), client.Query{State: core.Processed, PageSize: 50}) {
@@ -153,7 +138,7 @@ func TestRefusedBehindTheQueue(t *testing.T) {
 	c := w.Client() // waits as long as it takes for what does start
 	submit(t, hasty, order("lost", "nope", ""))
 	var e *client.Error
-	err := waited(t, hasty, "lost")
+	err := second(hasty.Wait(t.Context(), "lost"))
 	require.ErrorIs(t, err, client.ErrRefused, "an unknown workflow")
 	require.ErrorAs(t, err, &e)
 	require.Equal(t, "not-started", e.Code)
@@ -165,7 +150,7 @@ func TestRefusedBehindTheQueue(t *testing.T) {
 	_, err = c.Wait(t.Context(), "o")
 	require.NoError(t, err)
 	submit(t, c, order("o", "order", "fail"))
-	err = waited(t, c, "o")
+	err = second(c.Wait(t.Context(), "o"))
 	require.ErrorIs(t, err, client.ErrRefused)
 	require.ErrorAs(t, err, &e)
 	require.Equal(t, "other-content", e.Code)
@@ -180,7 +165,7 @@ func TestQueuedAndNotThereYet(t *testing.T) {
 	w.Held.Store(true)
 	c := w.Client()
 	submit(t, c, order("o", "order", ""))
-	require.ErrorIs(t, get(t, c, "o"), client.ErrNotFound)
+	require.ErrorIs(t, second(c.Get(t.Context(), "o")), client.ErrNotFound)
 	short, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
 	defer cancel()
 	_, err := c.Wait(short, "o")

@@ -69,7 +69,7 @@ func TestCommandsAreSentWithTheirNumber(t *testing.T) {
 	require.NotEmpty(t, b.Commands[0].ID(), "without the flag each command has an ID of its own")
 }
 
-// What the server refuses is reported with its reason.
+// What the server refuses is reported with its reason. The worst reason decides the exit code, in any order.
 func TestCommandsRefused(t *testing.T) {
 	b := newBackend(noon)
 	fill(b)
@@ -80,6 +80,8 @@ func TestCommandsRefused(t *testing.T) {
 	r := c.run(t, "cancel", "stopped", "missing", "running", "--output", "json")
 	r.want(t, failure.Refused)
 	golden.Assert(t, r.out, "cancel.jsonl")
+	c.run(t, "cancel", "missing").want(t, failure.NotFound)
+	c.run(t, "cancel", "missing", "stopped").want(t, failure.Refused)
 }
 
 // What is wrong in itself is not sent. TestRefusedCallsSayWhatToDo has the calls that need no input.
@@ -109,24 +111,16 @@ func TestCommandsThatAreNotSent(t *testing.T) {
 	}
 }
 
-// If there are several reasons, the worst one decides the exit code, in any order.
-func TestWorstExitCode(t *testing.T) {
-	b := newBackend(noon)
-	fill(b)
-	b.refuse = "it is past its point of no return"
-	c := call{server: serve(t, b).URL}
-	c.run(t, "cancel", "missing").want(t, failure.NotFound)
-	c.run(t, "cancel", "missing", "stopped").want(t, failure.Refused)
-	c.run(t, "cancel", "stopped", "missing").want(t, failure.Refused)
-	end := `{"schema":1,"orderId":"w-1","workflow":"order","order":{"end":"Error"}}`
-	other := `{"schema":1,"orderId":"w-2","workflow":"unknown","order":{}}`
-	for _, x := range []struct {
-		lines string
-		want  failure.Code
-	}{{end, failure.NotProcessed}, {end + "\n" + other, failure.Refused}, {other +
-		"\n" + end, failure.Refused}, {end + "\n" + other + "\nnonsense", failure.Usage}} {
-		c.in = x.lines
-		c.run(t, "submit", "--wait", "-").want(t, x.want)
+func TestWorstExitCodeOfSubmit(t *testing.T) {
+	c := call{server: serve(t, newBackend(noon)).URL}
+	end := orderLine("w-1", "Error")
+	other := `{"schema":1,"orderId":"w-2","workflow":"unknown","order":{}}` + "\n"
+	for lines, want := range map[string]failure.Code{
+		end: failure.NotProcessed, end + other: failure.Refused, other + end: failure.Refused,
+		end + other + "nonsense": failure.Usage,
+	} {
+		c.in = lines
+		c.run(t, "submit", "--wait", "-").want(t, want)
 	}
 }
 

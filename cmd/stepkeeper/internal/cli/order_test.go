@@ -158,16 +158,6 @@ func TestListOfOrdersThatAreSoonLate(t *testing.T) {
 	c.run(t, "list", "--where", "late=soon").want(t, failure.Usage, "write the time within which a deadline passes")
 }
 
-func TestWatchFollowsToTheEnd(t *testing.T) {
-	b := newBackend(noon)
-	fill(b)
-	c := call{server: serve(t, b).URL}
-	done := make(chan result)
-	go func() { done <- c.run(t, "watch", "running") }()
-	b.End("running")
-	(<-done).want(t, failure.OK, "running  Processed")
-}
-
 func TestWatchTimesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBackend(noon)
