@@ -198,8 +198,7 @@ func withAttempts(all []view.Moment, t *client.Task) []view.Moment {
 }
 
 func adviceOf(a render.Advice) advice {
-	v := advice{Advice: a, Label: strings.ToUpper(a.Do.Command[:min(1, len(a.Do.Command))]) +
-		a.Do.Command[min(1, len(a.Do.Command)):]}
+	v := advice{Advice: a, Label: strings.ToUpper(a.Do.Command[:1]) + a.Do.Command[1:]}
 	switch a.Do.Command {
 	case "undo", "cancel":
 		v.Danger = true
