@@ -22,6 +22,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
+	"github.com/stepkeeper/stepkeeper/shared/schedule"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
@@ -49,6 +50,12 @@ type (
 	Unattended = view.Unattended
 	// Statistics holds counts and time series of a deployment.
 	Statistics = view.Statistics
+	// Schedule describes a workflow that has a schedule. Starts and Skipped contain the last 20 starts and the
+	// last 20 skipped times. Started and Missed are their total numbers. Next is zero if no sweep of a Supervisor
+	// has read the schedule yet.
+	Schedule = schedule.Record
+	// ScheduledStart is an order that a schedule started.
+	ScheduledStart = schedule.Start
 	// State is the state of an order or a step.
 	State = core.State
 	// Verdict is the result of a command.
@@ -240,35 +247,6 @@ func (c *Client) Definition(ctx context.Context, workflow, definition string) (D
 	return again(ctx, c, func(ctx context.Context) (Definition, error) {
 		return c.via.Definition(ctx, workflow, definition)
 	})
-}
-
-// Schedule describes a workflow that has a schedule. Starts and Skipped contain the last 20 starts and the
-// last 20 skipped times. Started and Missed are their total numbers.
-type Schedule struct {
-	Workflow string `json:"workflow"`
-	Cron     string `json:"cron"`
-	Zone     string `json:"zone"`    // "" means UTC
-	Overlap  string `json:"overlap"` // "skip" or "allow"
-	// Next is the next scheduled time. It is zero if no sweep of a Supervisor has read the schedule yet.
-	Next    time.Time        `json:"next"`
-	Started int              `json:"started"`
-	Starts  []ScheduledStart `json:"starts"`
-	Missed  int              `json:"missed"` // number of scheduled times without a start
-	Skipped []SkippedStart   `json:"skipped"`
-}
-
-// ScheduledStart describes an order that a schedule started.
-type ScheduledStart struct {
-	At      time.Time `json:"at"` // scheduled time
-	OrderID string    `json:"orderId"`
-	Decided time.Time `json:"decided"` // time at which the Supervisor decided to start the order
-	Sent    bool      `json:"sent"`    // whether the order was submitted; if not, the next sweep submits it
-}
-
-// SkippedStart describes a scheduled time at which no order started, and the reason.
-type SkippedStart struct {
-	At  time.Time `json:"at"`
-	Why string    `json:"why"`
 }
 
 // Schedules returns the workflows that have a schedule.

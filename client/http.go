@@ -186,45 +186,37 @@ func (h *overHTTP) Document(ctx context.Context, id string) (json.RawMessage, er
 	return d.Document, err
 }
 
-func (h *overHTTP) Page(ctx context.Context, q Query, cursor string) (*view.Page, error) {
+// withQuery adds the parameters that have a value to a path.
+func withQuery(path string, parameters map[string]string) string {
 	v := url.Values{}
-	for name, value := range map[string]string{
-		"state": string(q.State), "workflow": q.Workflow,
-		"cursor": cursor,
-	} {
+	for name, value := range parameters {
 		if value != "" {
 			v.Set(name, value)
 		}
 	}
-	if q.OlderThan > 0 {
-		v.Set("olderThan", q.OlderThan.String())
+	return path + "?" + v.Encode()
+}
+
+// given returns the text of a parameter, or "" for the zero value.
+func given[T comparable](value T) string {
+	if value == *new(T) {
+		return ""
 	}
-	if q.Damaged {
-		v.Set("damaged", "true")
-	}
-	if q.Oldest {
-		v.Set("oldest", "true")
-	}
-	if q.PageSize > 0 {
-		v.Set("limit", strconv.Itoa(q.PageSize))
-	}
-	p, err := get[view.Page](ctx, h, "/v1/orders?"+v.Encode())
+	return fmt.Sprint(value)
+}
+
+func (h *overHTTP) Page(ctx context.Context, q Query, cursor string) (*view.Page, error) {
+	p, err := get[view.Page](ctx, h, withQuery("/v1/orders", map[string]string{
+		"state": string(q.State), "workflow": q.Workflow, "olderThan": given(q.OlderThan), "damaged": given(q.Damaged),
+		"oldest": given(q.Oldest), "limit": given(q.PageSize), "cursor": cursor,
+	}))
 	return &p, err
 }
 
 func (h *overHTTP) Approvals(ctx context.Context, q Query, cursor string) (view.Approvals, error) {
-	v := url.Values{}
-	for name, value := range map[string]string{
-		"workflow": q.Workflow, "step": q.Step, "id": q.IDPrefix, "cursor": cursor,
-	} {
-		if value != "" {
-			v.Set(name, value)
-		}
-	}
-	if q.PageSize > 0 {
-		v.Set("limit", strconv.Itoa(q.PageSize))
-	}
-	return get[view.Approvals](ctx, h, "/v1/approvals?"+v.Encode())
+	return get[view.Approvals](ctx, h, withQuery("/v1/approvals", map[string]string{
+		"workflow": q.Workflow, "step": q.Step, "id": q.IDPrefix, "limit": given(q.PageSize), "cursor": cursor,
+	}))
 }
 
 func (h *overHTTP) Workflows(ctx context.Context) ([]Workflow, error) {

@@ -116,10 +116,7 @@ func (c *Client) resultOf(ctx context.Context, s sending, r Result) Result {
 		r.Err = err
 		return r
 	}
-	return Result{
-		Line: s.number, OrderID: receipt.OrderID, Accepted: true, Known: receipt.Known,
-		Queued: receipt.Queued, State: receipt.State, Notes: receipt.Notes, Unattended: receipt.Unattended,
-	}
+	return Result{Receipt: receipt, Line: s.number, Accepted: true}
 }
 
 // brokenUse reports whether err means that a connection broke after more than longestPause. Such a

@@ -97,24 +97,6 @@ func TestSubmitManyRepeatsOrdersOfAFullServer(t *testing.T) {
 	require.Equal(t, 3, accepted)
 }
 
-func TestSubmitAllReportsEachOrder(t *testing.T) {
-	r := newRig(t)
-	n := 0
-	err := r.client.SubmitAll(r.ctx, func(yield func(client.Order) bool) {
-		for i := range 100 {
-			if !yield(order(fmt.Sprintf("o-%d", i))) {
-				return
-			}
-		}
-	}, func(x client.Result) {
-		n++
-		require.True(t, x.Accepted)
-		require.Equal(t, n, x.Line)
-	})
-	require.NoError(t, err)
-	require.Equal(t, 100, n)
-}
-
 func TestSubmitManyEndsWithItsReaderOrContext(t *testing.T) {
 	r := newRig(t)
 	require.NoError(t, r.client.SubmitMany(r.ctx, strings.NewReader(""),

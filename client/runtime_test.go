@@ -2,7 +2,6 @@ package client_test
 
 import (
 	"context"
-	"errors"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -43,7 +42,6 @@ type realRig struct {
 	client *client.Client
 	sdk    *sqs.Client
 	url    string
-	broken atomic.Bool  // the agent's service refuses
 	ahead  atomic.Int64 // how far the server's clock has been moved
 }
 
@@ -57,12 +55,7 @@ func newRealRig(t *testing.T) *realRig {
 		Data: filepath.Join(t.TempDir(), "data"), Workflows: flows, ReplyTo: []string{"shop"},
 		Clock: port.ClockFunc(func() time.Time { return time.Now().Add(time.Duration(r.ahead.Load())) }),
 		Operations: map[string]worker.Operations{"shop": {worker.AnyOperation: {
-			Run: func(_ context.Context, c worker.Call) (any, error) {
-				if r.broken.Load() {
-					return nil, worker.Permanent(errors.New("the card is blocked"))
-				}
-				return map[string]string{"key": c.Key}, nil
-			},
+			Run: func(_ context.Context, c worker.Call) (any, error) { return map[string]string{"key": c.Key}, nil },
 		}}},
 	})
 	require.NoError(t, err)

@@ -18,16 +18,10 @@ import (
 
 // Result is the result of one order in SubmitMany or SubmitAll.
 type Result struct {
-	Line     int      // number of the line in SubmitMany or of the order in SubmitAll, from 1
-	OrderID  string   // "" if the order has no readable ID
-	Accepted bool     // whether the order was started or Queued
-	Known    bool     // whether the same order existed before
-	Queued   bool     // whether the order is in the intake queue on AWS
-	State    State    // state of the order; "" if it is unknown, as of a queued order
-	Notes    []string // texts about fields without effect, as in a Receipt
-	// Unattended lists queues without a consumer, as in a Receipt.
-	Unattended []Unattended
-	Err        error `json:"-"` // *Error of a refused order; nil if the order was accepted
+	Receipt        // of a refused order: its OrderID, if it has a readable one, and its Notes
+	Line     int   // number of the line in SubmitMany or of the order in SubmitAll, from 1
+	Accepted bool  // whether the order was started or Queued
+	Err      error `json:"-"` // *Error of a refused order; nil if the order was accepted
 }
 
 // SubmitMany submits orders from a stream of JSON Lines. Each line has the form SubmitOrder of the OpenAPI

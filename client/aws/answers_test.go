@@ -51,11 +51,12 @@ func TestAnswersBehindABadLine(t *testing.T) {
 	lines := []string{
 		"nonsense", submission("a"), `{"schema":1}`, submission("refuse-me"), submission("b"),
 		"[]", submission("throttle-me"), submission("c"),
+		strings.Replace(submission("l"), "{}", `"`+strings.Repeat("x", port.MaxOrder)+`"`, 1),
 	}
 	want := []string{
 		"1:  not-json", "2: a accepted", "3:  missing-field",
 		"4: refuse-me InvalidMessageContents", "5: b accepted", "6:  not-json", "7: throttle-me accepted",
-		"8: c accepted",
+		"8: c accepted", "9: l too-large",
 	}
 	var got []string
 	err := c.SubmitMany(t.Context(), strings.NewReader(strings.Join(lines, "\n")), func(r client.Result) {
@@ -74,6 +75,8 @@ func TestAnswersBehindABadLine(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, b, a)
 	require.Len(t, q.taken, 4)
+	_, err = c.Submit(t.Context(), client.Order{ID: "../x", Workflow: "order", Content: 1})
+	require.ErrorIs(t, err, client.ErrInvalid, "an ID that is a path")
 }
 
 func submission(id string) string {

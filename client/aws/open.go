@@ -100,21 +100,20 @@ func Describe(ctx context.Context, c aws.Config, name string) (Outputs, error) {
 
 // Connect returns a client for the deployment that the outputs describe. It makes no network call.
 func Connect(c aws.Config, o Outputs, opts ...client.Option) *client.Client {
-	store := Store(c, o)
-	return Over(Parts{
-		Outputs: o, Tasks: store, Definitions: store, Schedules: store.Schedules(),
-		Queues: Addresses(c, o),
-	}, opts...)
+	parts, _ := PartsOf(c, o)
+	return Over(parts, opts...)
 }
 
-// Store returns a store on the tables of a stack.
-func Store(c aws.Config, o Outputs) *dynamo.Store {
-	return dynamo.New(dynamo.NewClient(c), dynamo.Tables{Orders: o.Orders, Definitions: o.Definitions},
+// PartsOf returns the parts of a client for a stack, and the store on its tables that some of them are.
+func PartsOf(c aws.Config, o Outputs) (Parts, *dynamo.Store) {
+	store := dynamo.New(dynamo.NewClient(c), dynamo.Tables{Orders: o.Orders, Definitions: o.Definitions},
 		dynamo.Options{Shards: o.Shards, FinishedIndex: o.Finished})
+	return Parts{
+		Outputs: o, Tasks: store, Definitions: store, Schedules: store.Schedules(), Queues: addresses(c, o),
+	}, store
 }
 
-// Addresses returns the queues of a stack.
-func Addresses(c aws.Config, o Outputs) Queues {
+func addresses(c aws.Config, o Outputs) Queues {
 	urls := map[string]string{port.Intake: o.Intake, port.Control: o.Control, port.Replies: o.Replies}
 	if o.Tasks != "" {
 		urls[port.Tasks] = o.Tasks

@@ -41,13 +41,13 @@ func (t *Transport) send(ctx context.Context, queue string, messages []port.Mess
 // Submit sends one order to the intake queue.
 func (t *Transport) Submit(ctx context.Context, order []byte) (client.Receipt, error) {
 	answers, err := t.batch(ctx, [][]byte{order})
-	switch {
-	case err != nil:
-		return client.Receipt{}, err
-	case answers[0].Err != nil:
-		return client.Receipt{}, answers[0].Err
+	if err == nil {
+		err = answers[0].Err
 	}
-	return client.Receipt{OrderID: answers[0].OrderID, Queued: true, Notes: answers[0].Notes}, nil
+	if err != nil {
+		return client.Receipt{}, err
+	}
+	return answers[0].Receipt, nil
 }
 
 // batch sends at most port.MaxBatch orders together. It returns an error if the connection is lost, or if the

@@ -336,14 +336,12 @@ func (t *Transport) Workflows(context.Context) ([]client.Workflow, error) {
 func (t *Transport) Schedules(ctx context.Context) ([]client.Schedule, error) {
 	all := make([]client.Schedule, len(t.Outputs.Scheduled))
 	for i, name := range t.Outputs.Scheduled {
-		_, e, err := schedule.Load(ctx, t.Parts.Schedules, name)
-		if err == nil && e.Version > 0 {
-			err = json.Unmarshal(e.Output, &all[i])
-		}
+		record, _, err := schedule.Load(ctx, t.Parts.Schedules, name)
 		if err != nil {
 			return nil, Failed(ctx, t.ReadUse(), err)
 		}
-		all[i].Workflow = name
+		record.Workflow = name // a schedule that no sweep has read has no record
+		all[i] = record
 	}
 	return all, nil
 }

@@ -133,8 +133,8 @@ func TestScheduleStartsOrders(t *testing.T) {
 		}
 		return started.Sent
 	})
-	require.Equal(t, "ticking-"+started.At.UTC().Format("20060102T150405Z"), started.OrderID)
-	require.Zero(t, started.At.Second())
+	require.Equal(t, "ticking-"+started.At.Std().UTC().Format("20060102T150405Z"), started.OrderID)
+	require.Zero(t, started.At.Std().Second())
 	waitFor(t, "end of the order", func() bool {
 		order, err := c.Get(t.Context(), started.OrderID)
 		if err != nil && !errors.Is(err, client.ErrNotFound) { // it may be in the intake queue still

@@ -199,7 +199,7 @@ func ticked(s *site, t *testing.T) func() bool {
 		require.NoError(t, err)
 		return slices.ContainsFunc(all, func(x client.Schedule) bool {
 			return slices.ContainsFunc(x.Starts,
-				func(at client.ScheduledStart) bool { return at.Sent && at.At.After(from) })
+				func(at client.ScheduledStart) bool { return at.Sent && at.At.Std().After(from) })
 		})
 	}
 }

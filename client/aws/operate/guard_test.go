@@ -30,13 +30,14 @@ type guard struct {
 	outputs   map[string]string
 	policy    []allowed
 	evaluates bool
+	without   string // action that is denied in any case
 
 	mu     sync.Mutex
 	items  map[string]string // as JSON, by table and key
 	seen   map[string]bool   // actions
-	denied []string
-	queued bool   // a message has been sent
-	cut    func() // ends the context of untilSent
+	denied *[]string         // of the last configuration: a read of the one before may still be under way
+	queued bool              // a message has been sent
+	cut    func()            // ends the context of untilSent
 }
 
 type templateResource struct {
@@ -152,14 +153,16 @@ func (g *guard) attribute(id, name string) string {
 // config returns a configuration of the SDK that sends each call to the guard.
 func (g *guard) config(t *testing.T) sdk.Config {
 	t.Helper()
+	denied := &[]string{}
+	g.denied = denied
 	return awsstub.Config(t, func(c awsstub.Call) (int, string) {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		action, resource := called(c)
 		g.seen[action] = true
-		allowed := g.allows(action, resource) || slices.Contains(unasked, action)
+		allowed := (g.allows(action, resource) || slices.Contains(unasked, action)) && action != g.without
 		if g.evaluates && !allowed {
-			g.denied = append(g.denied, action+" on "+resource)
+			*denied = append(*denied, action+" on "+resource)
 		}
 		if g.evaluates && !allowed || action == "lambda:GetAccountSettings" || action == "dynamodb:DescribeLimits" {
 			text := "User: ann is not authorized to perform: " + action + " on resource: " + resource

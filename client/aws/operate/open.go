@@ -28,14 +28,8 @@ func OpenWith(ctx context.Context, c sdk.Config, name string, opts ...client.Opt
 	if err != nil {
 		return nil, err
 	}
-	store := aws.Store(c, outputs)
-	return Over(Parts{
-		Parts: aws.Parts{
-			Outputs: outputs, Tasks: store, Definitions: store, Schedules: store.Schedules(),
-			Queues: aws.Addresses(c, outputs),
-		},
-		Sweeps: store, Config: &c,
-	}, opts...), nil
+	parts, store := aws.PartsOf(c, outputs)
+	return Over(Parts{Parts: parts, Sweeps: store, Config: &c}, opts...), nil
 }
 
 // Sweeps reads overdue tasks and the leases of sweeps. *dynamo.Store implements this interface.

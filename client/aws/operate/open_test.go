@@ -304,61 +304,6 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// The error of a missing permission names the permission and the policy that contains it. The call is not
-// repeated.
-func TestMissingPermissions(t *testing.T) {
-	environment(t)
-	for _, c := range []struct {
-		action, on string
-		most       int32 // calls of the action
-		call       func(s *client.Client) error
-	}{
-		{
-			"dynamodb:GetItem", "table https://x/EngineOrdersTable", 1,
-			func(s *client.Client) error { return get(t, s, "o") },
-		},
-		{
-			"dynamodb:GetItem", "table https://x/EngineOrdersTable", 1,
-			func(s *client.Client) error { return submitted(t, s, "o") },
-		},
-		{"sqs:SendMessage", "queue intake", 1, func(s *client.Client) error {
-			_, err := s.Submit(t.Context(), order("o", "order", ""))
-			return err
-		}},
-		{"sqs:SendMessage", "queue intake", 1, func(s *client.Client) error {
-			return s.SubmitMany(t.Context(),
-				strings.NewReader(`{"schema":1,"orderId":"o","workflow":"order","order":{}}`),
-				func(client.Result) {})
-		}},
-		// one for each of 8 shards and 2 buckets, at once
-		{"dynamodb:Query", "the index complete-by", 16, func(s *client.Client) error {
-			for _, err := range s.List(t.Context(), client.Query{}) {
-				return err
-			}
-			return nil
-		}},
-	} {
-		for _, code := range []string{"AccessDeniedException", "AccessDenied"} {
-			cloud := newCloud(t)
-			cloud.outputs = golden(t)
-			s, err := aws.Open(t.Context(), "Shop", aws.Options{Endpoint: cloud.URL})
-			require.NoError(t, err)
-			cloud.failing.Store(&[2]string{c.action, code})
-			before := cloud.calls.Load()
-			err = c.call(s)
-			require.ErrorIs(t, err, client.ErrForbidden, code)
-			require.ErrorContains(t, err, "the permission "+c.action+" on "+c.on, code)
-			require.ErrorContains(t, err, "Policy", code)
-			// waits for queries that were given up when the first one was refused, so that all are counted,
-			// here
-			cloud.Close()
-			n := cloud.calls.Load() - before
-			require.GreaterOrEqual(t, n, int32(1), c.action)
-			require.LessOrEqual(t, n, c.most, c.action)
-		}
-	}
-}
-
 // A reply that does not come from AWS, but from a proxy or a starting emulator, is only a temporary fault
 // too.
 func TestAnswersThatAreNotOfAWS(t *testing.T) {
@@ -376,7 +321,7 @@ func TestAnswersThatAreNotOfAWS(t *testing.T) {
 		s, err := aws.Open(t.Context(), "Shop", aws.Options{Endpoint: c.URL},
 			client.WithRetry(1, time.Second))
 		require.NoError(t, err)
-		require.ErrorIs(t, get(t, s, "o"), want, body)
+		require.ErrorIs(t, second(s.Get(t.Context(), "o")), want, body)
 	}
 }
 
@@ -401,7 +346,7 @@ func TestThrottlesAreRetried(t *testing.T) {
 			if strings.HasPrefix(code, "Provisioned") {
 				want = client.ErrBusy
 			}
-			require.ErrorIs(t, get(t, once, "o"), want, code)
+			require.ErrorIs(t, second(once.Get(t.Context(), "o")), want, code)
 		}
 	})
 }

@@ -2,7 +2,7 @@ package operate
 
 import (
 	"context"
-	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
 	"time"
@@ -42,36 +42,31 @@ func pathOf(uuid string) string {
 	return "/2015-03-31/event-source-mappings/" + httpbinding.EscapePath(uuid, true)
 }
 
-// readMapping reads an event source mapping. The metadata has the time of AWS.
-func readMapping(ctx context.Context, functions *direct.Client, uuid string) (m mapping,
+// lambda calls an operation of Lambda. The metadata of the answer has the time of AWS.
+func lambda[T any](ctx context.Context, functions *direct.Client, r direct.Request) (answer T,
 	metadata middleware.Metadata, err error,
 ) {
-	const operation = "GetEventSourceMapping"
-	response, err := functions.Do(ctx, direct.Request{
-		Operation: operation, Method: http.MethodGet,
-		Path: pathOf(uuid),
-	})
+	response, err := functions.Do(ctx, r)
 	if err != nil {
-		return m, metadata, err
+		return answer, metadata, err
 	}
-	return m, response.Metadata, functions.Decode(operation, response, &m)
+	return answer, response.Metadata, functions.Decode(r.Operation, response, &answer)
+}
+
+func readMapping(ctx context.Context, functions *direct.Client, uuid string) (mapping, middleware.Metadata, error) {
+	return lambda[mapping](ctx, functions, direct.Request{
+		Operation: "GetEventSourceMapping", Method: http.MethodGet, Path: pathOf(uuid),
+	})
 }
 
 // enableMapping enables or disables an event source mapping, and returns its state.
-func enableMapping(ctx context.Context, functions *direct.Client, uuid string, enabled bool) (m mapping, err error) {
-	const operation = "UpdateEventSourceMapping"
-	body, err := json.Marshal(map[string]bool{"Enabled": enabled})
-	if err != nil {
-		return m, err
-	}
-	response, err := functions.Do(ctx, direct.Request{
-		Operation: operation, Method: http.MethodPut,
-		Path: pathOf(uuid), Body: body, Header: http.Header{"Content-Type": {"application/json"}},
+func enableMapping(ctx context.Context, functions *direct.Client, uuid string, enabled bool) (mapping, error) {
+	m, _, err := lambda[mapping](ctx, functions, direct.Request{
+		Operation: "UpdateEventSourceMapping", Method: http.MethodPut, Path: pathOf(uuid),
+		Body:   fmt.Appendf(nil, `{"Enabled":%t}`, enabled),
+		Header: http.Header{"Content-Type": {"application/json"}},
 	})
-	if err != nil {
-		return m, err
-	}
-	return m, functions.Decode(operation, response, &m)
+	return m, err
 }
 
 // lambdaAccount holds the quotas of an account in Lambda, and their use.
@@ -84,19 +79,10 @@ type lambdaAccount struct {
 	AccountUsage struct{ TotalCodeSize int64 }
 }
 
-// readAccount reads the quotas of the account. The metadata has the time of AWS.
-func readAccount(ctx context.Context, functions *direct.Client) (a lambdaAccount, metadata middleware.Metadata,
-	err error,
-) {
-	const operation = "GetAccountSettings"
-	response, err := functions.Do(ctx, direct.Request{
-		Operation: operation, Method: http.MethodGet,
-		Path: "/2016-08-19/account-settings",
+func readAccount(ctx context.Context, functions *direct.Client) (lambdaAccount, middleware.Metadata, error) {
+	return lambda[lambdaAccount](ctx, functions, direct.Request{
+		Operation: "GetAccountSettings", Method: http.MethodGet, Path: "/2016-08-19/account-settings",
 	})
-	if err != nil {
-		return a, metadata, err
-	}
-	return a, response.Metadata, functions.Decode(operation, response, &a)
 }
 
 // metricResult holds values of one metric. The same metric can have several results.

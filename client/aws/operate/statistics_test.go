@@ -166,19 +166,12 @@ func TestStatistics(t *testing.T) {
 	require.Len(t, s.Agents, 1)
 	a := s.Agents[0]
 	require.Len(t, a.NotCalled, 1)
-	for _, field := range []struct {
-		name      string
-		got, want any
-	}{
-		{"a.Waiting", a.Waiting, 6},
-		{"a.InFlight", a.InFlight, 2},
-		{"a.Oldest.Std()", a.Oldest.Std(), 90 * time.Second},
-		{"a.Done is nil", a.Done == nil, true},
-		{"a.Failed is nil", a.Failed == nil, true},
-		{"s.From.Std().Add(46*time.Minute)", s.From.Std().Add(46 * time.Minute), a.NotCalled[0].Since.Std()},
-	} {
-		require.Equal(t, field.want, field.got, field.name)
-	}
+	require.Equal(t, 6, a.Waiting)
+	require.Equal(t, 2, a.InFlight)
+	require.Equal(t, 90*time.Second, a.Oldest.Std())
+	require.Nil(t, a.Done)
+	require.Nil(t, a.Failed)
+	require.Equal(t, s.From.Std().Add(46*time.Minute), a.NotCalled[0].Since.Std())
 	require.NotNil(t, s.Overdue, "%+v", s.Overdue)
 	require.Equal(t, 1, s.Overdue.Orders)
 	text := strings.Join(s.Unknown, "\n")

@@ -259,22 +259,6 @@ func TestUnreadableQueueDoesNotHideOthers(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled, "a caller who is gone")
 }
 
-// A command reads the queues once, however often it needs the result.
-func TestCommandReadsQueuesOnce(t *testing.T) {
-	c, open := stackOf(t)
-	c.mapped["m-payment"] = disabled
-	s := open()
-	before := c.calls.Load()
-	for range 3 {
-		all, err := s.Unattended(t.Context(), "")
-		require.NoError(t, err)
-		require.Len(t, all, 1)
-	}
-	if n := c.calls.Load() - before; n != 6+4 { // mappings, and the queues of the agents
-		t.Errorf("%d calls", n)
-	}
-}
-
 // A result is kept for ten seconds. That a queue cannot be read is kept for a minute.
 func TestResultIsCachedForTenSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -331,31 +315,14 @@ func (m *mappings) Do(r *http.Request) (*http.Response, error) {
 // An order reports unattended queues of the agents that its steps wait for, and of the replies that would
 // follow. A workflow reports those that it needs.
 func TestOrderReportsItsUnattendedQueues(t *testing.T) {
-	w := stacktest.New(t, stacktest.Memory())
-	w.Parts.Unattended = time.Nanosecond
+	w := switchedOff(t, port.Replies, port.Requests("shop"), port.Requests("mail"))
 	w.Parts.Outputs.Requests = map[string]string{"shop": "url", "mail": "url"}
-	none := func() (port.Depth, error) { return port.Depth{}, nil }
-	w.Parts.Queues = counted{w.Parts.Queues, map[string]func() (port.Depth, error){
-		port.Replies: none, port.Requests("shop"): none, port.Requests("mail"): none,
-	}}
-	w.Parts.Outputs.Mappings = map[string]string{
-		port.Replies: "m-replies", port.Requests("shop"): "m-shop",
-		port.Requests("mail"): "m-mail",
-	}
-	config := awsstub.Config(t, off)
-	w.Parts.Config = &config
 	c := w.Client()
 	submit(t, c, order("o-1", "order", "never"))
 	started(t, c, "o-1")
 	task, err := c.Get(t.Context(), "o-1")
 	require.NoError(t, err)
-	queues := func(all []client.Unattended) (names []string) {
-		for _, u := range all {
-			names = append(names, u.Queue)
-		}
-		return names
-	}
-	require.Equal(t, []string{"replies", "requests-shop"}, queues(task.Unattended))
+	require.Equal(t, []string{"replies", "requests-shop"}, queuesOf(task.Unattended))
 	require.Empty(t, task.Unchecked)
 	for workflow, want := range map[string]string{
 		"order": "[replies requests-shop]",
@@ -363,7 +330,7 @@ func TestOrderReportsItsUnattendedQueues(t *testing.T) {
 	} {
 		w.Parts.Outputs.Workflows = map[string]string{"Order": task.Definition}
 		all, err := w.Client().Unattended(t.Context(), workflow)
-		got := fmt.Sprint(queues(all))
+		got := fmt.Sprint(queuesOf(all))
 		require.NoError(t, err, workflow)
 		require.Equal(t, want, got, workflow)
 	}
@@ -371,21 +338,10 @@ func TestOrderReportsItsUnattendedQueues(t *testing.T) {
 
 // P46: if an agent has two queues, an order waits for the queue of its priority.
 func TestUnattendedQueueIsOfTheOrdersPriority(t *testing.T) {
-	w := stacktest.New(t, stacktest.Memory())
-	w.Parts.Unattended = time.Nanosecond
 	shop := port.Requests("shop")
+	w := switchedOff(t, shop, port.High(shop), port.High(port.Intake))
 	w.Parts.Outputs.Requests = map[string]string{"shop": "url"}
 	w.Parts.Outputs.High = map[string]string{shop: "url-2", port.Intake: "url-3"}
-	none := func() (port.Depth, error) { return port.Depth{}, nil }
-	w.Parts.Queues = counted{w.Parts.Queues, map[string]func() (port.Depth, error){
-		port.Replies: none, shop: none, port.High(shop): none, port.High(port.Intake): none,
-	}}
-	w.Parts.Outputs.Mappings = map[string]string{
-		shop: "m-1", port.High(shop): "m-2",
-		port.High(port.Intake): "m-3",
-	}
-	config := awsstub.Config(t, off)
-	w.Parts.Config = &config
 	c := w.Client()
 	for priority, want := range map[string]string{
 		message.PriorityHigh:   port.High(shop),
@@ -402,13 +358,33 @@ func TestUnattendedQueueIsOfTheOrdersPriority(t *testing.T) {
 		require.Equal(t, "shop", task.Unattended[0].Agent, priority)
 	}
 	all, err := c.Unattended(t.Context(), "")
-	var queues []string
-	for _, u := range all {
-		queues = append(queues, u.Queue)
-	}
-	want := []string{"intake-high", "requests-shop", "requests-shop-high"}
 	require.NoError(t, err)
-	require.Equal(t, want, queues)
+	require.Equal(t, []string{"intake-high", "requests-shop", "requests-shop-high"}, queuesOf(all))
+}
+
+// switchedOff returns a stack in which the mappings of these queues are disabled. No queue has messages.
+func switchedOff(t *testing.T, queues ...string) *stacktest.Deployment {
+	t.Helper()
+	w := stacktest.New(t, stacktest.Memory())
+	w.Parts.Unattended = time.Nanosecond
+	none := func() (port.Depth, error) { return port.Depth{}, nil }
+	empty := counted{w.Parts.Queues, map[string]func() (port.Depth, error){port.Replies: none}}
+	w.Parts.Outputs.Mappings = map[string]string{}
+	for _, q := range queues {
+		empty.depth[q] = none
+		w.Parts.Outputs.Mappings[q] = "m-" + q
+	}
+	w.Parts.Queues = empty
+	config := awsstub.Config(t, off)
+	w.Parts.Config = &config
+	return w
+}
+
+func queuesOf(all []client.Unattended) (names []string) {
+	for _, u := range all {
+		names = append(names, u.Queue)
+	}
+	return names
 }
 
 // off answers that an event source mapping is disabled.

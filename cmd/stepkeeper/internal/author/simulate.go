@@ -157,7 +157,7 @@ func (o *simulateOptions) search(ctx context.Context, sc simulate.Scenario,
 ) *simulate.Report {
 	o.scene = sc
 	o.findings = simulate.Diagnose(sc)
-	if o.wrong() != nil {
+	if o.wrong() {
 		return simulate.Find(sc, simulate.Search{Stop: func() bool { return true }})
 	}
 	o.findings = append(o.findings, simulate.Overstated(sc)...)

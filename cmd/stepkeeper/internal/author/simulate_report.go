@@ -21,14 +21,19 @@ func (o *simulateOptions) print(r *simulate.Report, stopped bool) error {
 	}
 	if a.JSON() {
 		a.PrintJSON(o.whole(r))
-		return o.verdict(r)
+	} else {
+		o.printText(r, stopped)
 	}
-	if err := o.wrong(); err != nil && r.Seeds == 0 {
+	return o.verdict(r)
+}
+
+func (o *simulateOptions) printText(r *simulate.Report, stopped bool) {
+	if r.Seeds == 0 && o.wrong() {
 		o.printFindings()
-		return err
+		return
 	}
-	out := a.Streams.Out
-	style := a.Streams.Style()
+	out := o.app.Streams.Out
+	style := o.app.Streams.Style()
 	if stopped {
 		fmt.Fprintln(out, "stopped early; this is what was done so far")
 	}
@@ -46,7 +51,7 @@ func (o *simulateOptions) print(r *simulate.Report, stopped bool) error {
 	o.printFindings()
 	if r.Violation == nil {
 		fmt.Fprintln(out, style.Good(r.Statement()))
-		return o.wrong()
+		return
 	}
 	fmt.Fprintf(out, "\n%s\nThe rule: %s.\n", style.Bold(style.Bad(r.Statement())), r.Violation.Rule())
 	fmt.Fprintln(out, r.Violation.Explain(o.scene))
@@ -54,7 +59,6 @@ func (o *simulateOptions) print(r *simulate.Report, stopped bool) error {
 		len(r.Tape.Choices))
 	fmt.Fprintln(out, simulate.Diagram(simulate.About(r.Story, r.Violation)))
 	fmt.Fprintf(out, "replay: stepkeeper simulate --replay %s\n", message.Quoted(o.tape))
-	return broken(r.Violation)
 }
 
 func (o *simulateOptions) printFindings() {
@@ -70,12 +74,9 @@ func (o *simulateOptions) printFindings() {
 	}
 }
 
-// wrong returns an error if a finding is more than advice.
-func (o *simulateOptions) wrong() error {
-	if !slices.ContainsFunc(o.findings, func(f simulate.Finding) bool { return !f.Advice }) {
-		return nil
-	}
-	return failure.Silent(failure.NotProcessed, "the workflow is wrong even without faults")
+// wrong reports whether a finding is more than advice.
+func (o *simulateOptions) wrong() bool {
+	return slices.ContainsFunc(o.findings, func(f simulate.Finding) bool { return !f.Advice })
 }
 
 // Simulated is the JSON form of a simulation's report. It lacks the diagram of the text report.
@@ -100,8 +101,8 @@ func brokenRuleOf(v *simulate.Violation, sc simulate.Scenario) *brokenRule {
 }
 
 func (o *simulateOptions) verdict(r *simulate.Report) error {
-	if err := o.wrong(); err != nil {
-		return err
+	if o.wrong() {
+		return failure.Silent(failure.NotProcessed, "the workflow is wrong even without faults")
 	}
 	return broken(r.Violation)
 }

@@ -272,13 +272,6 @@ func newGraph(a *app.App) *cobra.Command {
 }
 
 func runGraph(a *app.App, file string) error {
-	files, err := workflowFiles([]string{file}, source.Options{})
-	if err != nil {
-		return err
-	}
-	if len(files) != 1 || files[0].Name != file {
-		return failure.New(failure.Usage, "name one of its files", "%s is a folder", file)
-	}
 	def, err := definitionOf(file)
 	if err != nil {
 		return err
@@ -315,13 +308,14 @@ func runWorkflowList(ctx context.Context, a *app.App) error {
 }
 
 func definitionOf(file string) (*core.Definition, error) {
-	if _, err := os.Stat(file); err != nil {
-		return nil, failure.Wrap(err, failure.NotFound, "name the file of a workflow",
-			"the workflow cannot be read")
+	files, err := workflowFiles([]string{file}, source.Options{})
+	switch {
+	case err != nil:
+		return nil, err
+	case len(files) != 1 || files[0].Name != file:
+		return nil, failure.New(failure.Usage, "name one of its files", "%s is a folder", file)
+	case files[0].Definition == nil:
+		return nil, failure.New(failure.Usage, files[0].Problems.Error(), "%s is no valid workflow", file)
 	}
-	def, problems := source.LoadFile(file, source.Options{})
-	if def == nil {
-		return nil, failure.New(failure.Usage, problems.Error(), "%s is no valid workflow", file)
-	}
-	return def, nil
+	return files[0].Definition, nil
 }

@@ -107,13 +107,6 @@ func TestWhyACommandWouldBeRefused(t *testing.T) {
 	}
 }
 
-// A command that does not exist is not sent.
-func TestAnUnknownCommandIsNotSent(t *testing.T) {
-	_, err := (&bulk.Action{Command: "renew"}).Send(t.Context(), nil, "o-1", 0, "c-1")
-	require.ErrorIs(t, err, client.ErrInvalid)
-	require.ErrorContains(t, err, `no command "renew"`)
-}
-
 // Orders with the same outcome are one group. The groups of refused orders come last. Both kinds are sorted
 // by text.
 func TestGroupsOfAPlan(t *testing.T) {
@@ -131,33 +124,6 @@ func TestGroupsOfAPlan(t *testing.T) {
 	want := "no false [e]\non with y false [c]\non with z false [b d]\nnever " +
 		"true [f]\nno true [a]\n"
 	require.Equal(t, want, got)
-}
-
-// A list has all orders that match, not only those of the first page, oldest first.
-func TestSelectReadsEveryPage(t *testing.T) {
-	pages := map[string]view.Page{
-		"":  {Orders: []view.Summary{{OrderID: "o-5"}, {OrderID: "o-4"}}, Next: "b"},
-		"b": {Orders: []view.Summary{{OrderID: "o-3"}, {OrderID: "o-2"}}, Next: "c"},
-		"c": {Orders: []view.Summary{{OrderID: "o-1"}}},
-	}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		if id, one := strings.CutPrefix(r.URL.Path, "/v1/orders/"); one {
-			_ = json.NewEncoder(w).Encode(view.Task{OrderID: id})
-			return
-		}
-		_ = json.NewEncoder(w).Encode(pages[r.URL.Query().Get("cursor")])
-	}))
-	t.Cleanup(server.Close)
-	c, err := client.New(server.URL)
-	require.NoError(t, err)
-	orders, err := bulk.Select(t.Context(), c, bulk.Where{"state": "error"}, bulk.Action{Command: "close"}, bulk.Unseen)
-	require.NoError(t, err)
-	var ids []string
-	for _, o := range orders {
-		ids = append(ids, o.OrderID)
-	}
-	require.Equal(t, []string{"o-1", "o-2", "o-3", "o-4", "o-5"}, ids)
 }
 
 // A server that cannot be reached gets no more commands. Single commands without a reply stop nothing.

@@ -98,7 +98,9 @@ func TestAgentNew(t *testing.T) {
 			require.NotContains(t, text, "<no value>", "%v", f)
 		}
 		require.Contains(t, read(t, filepath.Join(language, requires[0])), requires[1])
-		require.Contains(t, read(t, filepath.Join(language, "README.md")), `agent := agents["car-hire"]`)
+		readme := read(t, filepath.Join(language, "README.md"))
+		require.Contains(t, readme, `agent := agents["car-hire"]`)
+		require.Contains(t, readme, "CAR_HIRE_URL")
 	}
 	r := call{}.run(t, "agent", "new", "courier")
 	r.want(t, failure.OK, "wrote the agent courier to courier: ", "cd courier\n", "go test ./...")

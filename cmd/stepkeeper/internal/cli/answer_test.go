@@ -17,7 +17,7 @@ import (
 // asking returns an order that waits for the answer of a second person.
 func asking(b *backend) {
 	at := core.TimeOf(noon)
-	b.put(&protocol.Task{
+	b.Put(&protocol.Task{
 		OrderID: "asking", Workflow: "expense", ProcessState: core.Processing, Created: at,
 		Run: 2, Steps: []protocol.Step{{
 			Name: "approve", State: core.Waiting, Attempt: 1, First: protocol.First{Nth: 1, At: at},
@@ -58,20 +58,20 @@ func TestAnswerSendsTheValue(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b.commands = nil
+			b.Commands = nil
 			c.run(t, slices.Concat([]string{"answer", "asking", "--command-id", "a1"}, x.args)...).want(t, failure.OK)
 			x.want.ID = "a1"
 			x.want.Run = 2
 			x.want.By = "bob"
-			require.Len(t, b.commands, 1)
-			require.Equal(t, "asking", b.commands[0].OrderID)
-			require.Empty(t, cmp.Diff(x.want, b.commands[0].Event))
+			require.Len(t, b.Commands, 1)
+			require.Equal(t, "asking", b.Commands[0].OrderID)
+			require.Empty(t, cmp.Diff(x.want, b.Commands[0].Event))
 		})
 	}
 	t.Run("an ID of its own", func(t *testing.T) {
-		b.commands = nil
+		b.Commands = nil
 		c.run(t, "answer", "asking", "approve", "yes", "--by", "bob").want(t, failure.OK)
-		require.NotEmpty(t, b.commands[0].Event.(core.Answered).ID)
+		require.NotEmpty(t, b.Commands[0].Event.(core.Answered).ID)
 	})
 }
 
@@ -80,7 +80,7 @@ func TestAnswerWithAToken(t *testing.T) {
 	b := newBackend(noon)
 	asking(b)
 	at := core.TimeOf(noon)
-	b.put(&protocol.Task{
+	b.Put(&protocol.Task{
 		OrderID: "buying", Workflow: "expense", ProcessState: core.Processing, Created: at,
 		Steps: []protocol.Step{{
 			Name: "bought", State: core.Waiting, Attempt: 1, First: protocol.First{Nth: 1, At: at},
@@ -98,10 +98,10 @@ func TestAnswerWithAToken(t *testing.T) {
 			keys := token.Fixed(false)
 			given, err := keys.Token(keys.Current(), order, core.TokenOf{Step: x.step, Person: "carol"})
 			require.NoError(t, err)
-			b.commands = nil
+			b.Commands = nil
 			c.run(t, "answer", order, "true", "--token", given).want(t, failure.OK)
-			require.Len(t, b.commands, 1)
-			sent := b.commands[0].Event.(core.Answered)
+			require.Len(t, b.Commands, 1)
+			sent := b.Commands[0].Event.(core.Answered)
 			require.Equal(t, given, sent.Token)
 			require.Empty(t, sent.By)
 			require.Equal(t, x.value, string(sent.Value))
@@ -113,7 +113,7 @@ func TestAnswerWithAToken(t *testing.T) {
 func TestChildOrdersAreLeftOut(t *testing.T) {
 	b := newBackend(noon)
 	for _, id := range []string{"parcel", core.Parent{OrderID: "parcel", Step: "ship"}.ChildID()} {
-		b.put(&protocol.Task{
+		b.Put(&protocol.Task{
 			OrderID: id, Workflow: "order", ProcessState: core.Error,
 			Created: core.TimeOf(noon),
 		})
@@ -131,7 +131,7 @@ func TestChildOrdersAreLeftOut(t *testing.T) {
 // not there yet.
 func looping(b *backend) (child string) {
 	at := core.TimeOf(noon)
-	b.put(&protocol.Task{
+	b.Put(&protocol.Task{
 		OrderID: "looping", Workflow: "expense", ProcessState: core.Processing, Created: at,
 		Steps: []protocol.Step{{
 			Name: "card", State: core.Waiting, Attempt: 1, First: protocol.First{Nth: 1, At: at},
@@ -140,7 +140,7 @@ func looping(b *backend) (child string) {
 		}},
 	})
 	parent := core.Parent{OrderID: "looping", Step: "card", Index: 1, Attempt: 1}
-	b.put(&protocol.Task{
+	b.Put(&protocol.Task{
 		OrderID: parent.ChildID(), Workflow: "expense", ProcessState: core.Processing, Created: at, Parent: &parent,
 		Steps: []protocol.Step{{
 			Name: "check", State: core.Waiting, Attempt: 1, First: protocol.First{Nth: 1, At: at},
@@ -157,9 +157,9 @@ func TestAnswerFindsTheOpenIteration(t *testing.T) {
 	child := looping(b)
 	c := call{server: serve(t, b).URL}
 	c.run(t, "answer", "looping", "check", "yes", "--by", "bob").want(t, failure.OK)
-	require.Len(t, b.commands, 1)
-	require.Equal(t, child, b.commands[0].OrderID)
-	require.Equal(t, "check", b.commands[0].Event.(core.Answered).Step)
+	require.Len(t, b.Commands, 1)
+	require.Equal(t, child, b.Commands[0].OrderID)
+	require.Equal(t, "check", b.Commands[0].Event.(core.Answered).Step)
 	c.run(t, "answer", "looping", "chekc", "yes", "--by", "bob").want(t, failure.NotFound, "its approvals and events: check")
 	c.run(t, "approvals").want(t, failure.OK, "looping / card / 1")
 }

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
-	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -25,116 +23,68 @@ import (
 // backend serves the real HTTP edge and the real client. Only the engine is a fake. An order ends at once, in
 // the state of the field "end" of its content. Without this field it never ends.
 type backend struct {
-	*apitest.Backend // waits for tasks and follows them
-	mu               sync.Mutex
-	now              time.Time
-	order            []string
-	tasks            map[string]*protocol.Task
-	commands         []message.Control
-	damaged          string // ID of an order whose document cannot be read
-	refuse           string // reason that every command is refused with
-	listed           func() // called at each look at the list
+	*apitest.Backend
+	now    time.Time
+	refuse string // reason that every command is refused with
+	mu     sync.Mutex
+	listed func() // called at each look at the list
 }
 
 func newBackend(now time.Time) *backend {
-	return &backend{Backend: apitest.New(), now: now, tasks: map[string]*protocol.Task{}}
-}
-
-// put stores a task unchanged.
-func (b *backend) put(t *protocol.Task) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.tasks[t.OrderID] == nil {
-		b.order = append(b.order, t.OrderID)
+	b := &backend{Backend: apitest.New(), now: now}
+	b.Verdict = func(c message.Control) (protocol.Verdict, error) {
+		return protocol.Verdict{
+			ID: c.ID(), Command: string(c.Kind()), Accepted: b.refuse == "", Reason: b.refuse, At: core.TimeOf(now),
+		}, nil
 	}
-	b.tasks[t.OrderID] = t
-	b.Put(t)
+	return b
 }
 
-func (b *backend) Submit(_ context.Context, orders []message.SubmitOrder) []api.SubmitResult {
-	results := make([]api.SubmitResult, len(orders))
+func (b *backend) Submit(ctx context.Context, orders []message.SubmitOrder) []api.SubmitResult {
+	results := b.Backend.Submit(ctx, orders)
 	for i, o := range orders {
-		results[i] = b.submit(o)
-		results[i].Notes = message.Notes(o.Priority)
+		var content struct{ End core.State }
+		_ = json.Unmarshal(o.Order, &content) // any other content has no end
+		if content.End != "" && results[i].Err == nil && !results[i].Known {
+			b.Change(o.OrderID, func(t *protocol.Task) { ended(t, content.End) })
+			results[i].State = content.End
+		}
 	}
 	return results
 }
 
-func (b *backend) submit(o message.SubmitOrder) api.SubmitResult {
-	hash := message.ContentHash(o)
-	b.mu.Lock()
-	old := b.tasks[o.OrderID]
-	b.mu.Unlock()
-	switch {
-	case b.Failing[o.OrderID] != nil:
-		return api.SubmitResult{OrderID: o.OrderID, Err: b.Failing[o.OrderID]}
-	case o.Workflow != "order":
-		return api.SubmitResult{OrderID: o.OrderID, Err: &core.Refusal{
-			Code: "unknown-workflow",
-			Text: "there is no workflow " + o.Workflow + "; there is order",
-		}}
-	case old != nil && old.ContentHash != hash:
-		return api.SubmitResult{OrderID: o.OrderID, Err: &core.Refusal{
-			Code: "other-content",
-			Text: "order " + o.OrderID + " is there with other content; give this one an ID of its own",
-		}}
-	case old != nil:
-		return api.SubmitResult{OrderID: o.OrderID, Known: true, State: old.ProcessState}
+func ended(t *protocol.Task, state core.State) {
+	t.ProcessState = state
+	t.End.At = t.Created.Add(2 * core.Second)
+	t.Steps[0].State = core.Processed
+	if state != core.Processed {
+		t.Reason = protocol.Reason{Code: "card-declined", Text: "the card was declined", Step: "charge"}
 	}
-	t := &protocol.Task{
-		OrderID: o.OrderID, Workflow: o.Workflow, ContentHash: hash,
-		ProcessState: core.Processing, Created: core.TimeOf(b.now),
-		Steps: []protocol.Step{{
-			Name: "charge", State: core.Processing, Attempt: 1,
-			First: protocol.First{Nth: 1, At: core.TimeOf(b.now)}, Claim: protocol.Claim{At: core.TimeOf(b.now)},
-		}},
+	if state == core.Error {
+		t.Phase = core.Forward
+		t.Steps[0].State = core.Failed
 	}
-	for _, end := range []core.State{core.Processed, core.Compensated, core.Error} {
-		if strings.Contains(string(o.Order), `"end":"`+string(end)+`"`) {
-			t.ProcessState = end
-			t.End.At = core.TimeOf(b.now.Add(2 * time.Second))
-			t.Steps[0].State = core.Processed
-			if end != core.Processed {
-				t.Reason.Code = "card-declined"
-				t.Reason.Text = "the card was declined"
-				t.Reason.Step = "charge"
-			}
-			if end == core.Error {
-				t.Phase = core.Forward
-				t.Steps[0].State = core.Failed
-			}
-		}
-	}
-	b.put(t)
-	return api.SubmitResult{OrderID: o.OrderID, State: t.ProcessState}
 }
 
-func (b *backend) Command(_ context.Context, c message.Control) (protocol.Verdict, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	t := b.tasks[c.OrderID]
-	if t == nil && c.Kind() != message.Cancel {
-		return protocol.Verdict{}, port.ErrNotFound
+func (b *backend) Command(ctx context.Context, c message.Control) (protocol.Verdict, error) {
+	t, _, err := b.Task(ctx, c.OrderID)
+	if err != nil && c.Kind() != message.Cancel {
+		return protocol.Verdict{}, err
 	}
-	b.commands = append(b.commands, c)
-	v := protocol.Verdict{
-		ID: c.ID(), Command: string(c.Kind()), Accepted: b.refuse == "", Reason: b.refuse,
-		At: core.TimeOf(b.now),
-	}
+	v, err := b.Backend.Command(ctx, c)
 	if number := core.CommandOf(c.Event).Number; t != nil && number >= 0 && number != t.Commands.Number {
 		v.Accepted = false
 		v.Reason = "the command number is another one now; look at the order again"
 	}
-	return v, nil
+	return v, err
 }
 
-func (b *backend) Task(_ context.Context, id string) (*protocol.Task, *core.Definition, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if t := b.tasks[id]; t != nil {
-		return t, definitionFor(t), nil
+func (b *backend) Task(ctx context.Context, id string) (*protocol.Task, *core.Definition, error) {
+	t, _, err := b.Backend.Task(ctx, id)
+	if err != nil {
+		return nil, nil, err
 	}
-	return nil, nil, port.ErrNotFound
+	return t, definitionFor(t), nil
 }
 
 // definitionFor returns an invented definition for a task.
@@ -175,51 +125,23 @@ func definitionFor(t *protocol.Task) *core.Definition {
 	return d
 }
 
-func (b *backend) Order(_ context.Context, t *protocol.Task) (json.RawMessage, error) {
+func (b *backend) Order(ctx context.Context, t *protocol.Task) (json.RawMessage, error) {
 	if t.OrderID == "stopped" {
 		return []byte(`{"zone": "z-1"}`), nil
 	}
-	return nil, port.ErrNotFound
+	return b.Backend.Order(ctx, t)
 }
 
-func (b *backend) List(_ context.Context, q port.Query) (orders []view.Summary, next string, err error) {
+func (b *backend) List(ctx context.Context, q port.Query) (orders []view.Summary, next string, err error) {
 	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.listed != nil {
-		b.listed()
+	listed := b.listed
+	b.mu.Unlock()
+	if listed != nil {
+		listed()
 	}
-	skip := q.Cursor != ""
-	for _, id := range slices.Backward(b.order) {
-		t := b.tasks[id]
-		if skip {
-			skip = id != q.Cursor
-			continue
-		}
-		if q.Damaged && b.damaged != id || q.State != "" && string(t.ProcessState) != q.State || q.Workflow != "" &&
-			t.Workflow != q.Workflow ||
-			!q.Before.IsZero() && !t.Created.Std().Before(q.Before) {
-			continue
-		}
-		if len(orders) == q.Limit {
-			return orders, orders[len(orders)-1].OrderID, nil
-		}
-		orders = append(orders, view.SummaryOf(t))
-		if b.damaged == id {
-			orders[len(orders)-1] = view.Listed(&port.Record{
-				ID: id, Workflow: t.Workflow,
-				State: string(t.ProcessState), Created: t.Created.Std(),
-			})
-		}
-	}
-	return orders, "", nil
+	return b.Backend.List(ctx, q)
 }
 
-// Target finds no definition.
-func (b *backend) Target(context.Context, string, string) (core.Target, error) {
-	return core.Target{Absent: "no such definition"}, nil
-}
-
-func (b *backend) Health(context.Context) api.Health { return api.Health{Ready: true} }
 func (b *backend) Schedules(context.Context) ([]schedule.Record, error) {
 	return []schedule.Record{
 		{
@@ -268,5 +190,3 @@ func inProcess(t *testing.T, b *backend) call {
 	t.Helper()
 	return call{via: stacktest.Transport(t, b.edge())}
 }
-
-var _ api.Backend = (*backend)(nil)

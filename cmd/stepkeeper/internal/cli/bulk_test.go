@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -21,7 +20,7 @@ func bulkOver(t *testing.T) (*backend, call) {
 	b := newBackend(noon)
 	fill(b)
 	at := core.TimeOf(noon)
-	b.put(&protocol.Task{
+	b.Put(&protocol.Task{
 		OrderID: "other", Workflow: "order", ProcessState: core.Error, Phase: core.Forward,
 		Created: at.Add(30 * core.Second),
 		Reason:  protocol.Reason{Code: "http-422", Text: "declined", Step: "charge"},
@@ -34,32 +33,16 @@ func bulkOver(t *testing.T) (*backend, call) {
 	return b, call{server: serve(t, b).URL}
 }
 
-// An unanswered question sends no command and writes no file. TestRefusedCallsSayWhatToDo has the selections of
-// nothing.
-func TestBulkSendsNothing(t *testing.T) {
-	b, c := bulkOver(t)
-	c.run(t, "close", "--where", "state=Error", "--reason", "fixed").want(t, failure.Usage,
-		"it would end as it stands: stopped other", "selected: 2 orders", "add --yes")
-	c.terminal = true
-	c.in = "n\n"
-	c.run(t, "close", "--where", "state=Error", "--reason", "fixed").want(t, failure.General,
-		"it would end as it stands: stopped other", "Send close to 2 orders?", "nothing was sent")
-	require.Empty(t, b.commands)
-	files, err := os.ReadDir(".")
-	require.NoError(t, err)
-	require.Empty(t, files)
-}
-
 // Sent commands are recorded in a file, from which `continue` continues: what was sent is not sent again.
 func TestBulkSendsAndContinues(t *testing.T) {
 	b, c := bulkOver(t)
 	c.run(t, "close", "--where", "state=Error", "--by", "ann", "--reason", "settled", "--journal", "mine.jsonl",
 		"--yes").want(t, failure.OK, "close 2 orders, journal mine.jsonl", "2 fixed: stopped other")
-	require.Len(t, b.commands, 2)
-	sent := core.CommandOf(b.commands[0].Event)
+	require.Len(t, b.Commands, 2)
+	sent := core.CommandOf(b.Commands[0].Event)
 	require.Equal(t, core.Sender{By: "ann", Reason: "settled"}, sent.Sender)
 	require.Equal(t, 4, sent.Number)
-	require.Regexp(t, ":stopped$", b.commands[0].ID())
+	require.Regexp(t, ":stopped$", b.Commands[0].ID())
 	left, err := filepath.Glob("*")
 	require.NoError(t, err)
 	require.Equal(t, []string{"mine.jsonl"}, left)
@@ -72,7 +55,7 @@ func TestBulkSendsAndContinues(t *testing.T) {
 	require.Len(t, report, 1)
 	require.Len(t, report[0]["fixed"], 2)
 	require.Empty(t, report[0]["notSent"])
-	require.Len(t, b.commands, 2)
+	require.Len(t, b.Commands, 2)
 }
 
 func TestBulkReportsWhatFailedAgain(t *testing.T) {

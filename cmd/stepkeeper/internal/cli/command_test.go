@@ -46,11 +46,11 @@ func TestCommandsAreSentWithTheirNumber(t *testing.T) {
 			Name: core.Resolve, Step: "zone", Fact: core.Happened, Output: input,
 		},
 	} {
-		b.commands = nil
+		b.Commands = nil
 		args := strings.Fields(line)
 		c.run(t, append(args, "--command-id", "mine")...).want(t, failure.OK, args[1]+": "+args[0]+" accepted\n")
-		require.Len(t, b.commands, 1, line)
-		got := b.commands[0]
+		require.Len(t, b.Commands, 1, line)
+		got := b.Commands[0]
 		require.Equal(t, args[1], got.OrderID)
 		require.Equal(t, "mine", got.ID(), line)
 		sent := got.Event.(core.Command)
@@ -64,12 +64,12 @@ func TestCommandsAreSentWithTheirNumber(t *testing.T) {
 		want.ID = "mine"
 		require.Equal(t, want, sent, line)
 	}
-	b.commands = nil
+	b.Commands = nil
 	c.run(t, "resubmit", "stopped").want(t, failure.OK)
-	require.NotEmpty(t, b.commands[0].ID(), "without the flag each command has an ID of its own")
+	require.NotEmpty(t, b.Commands[0].ID(), "without the flag each command has an ID of its own")
 }
 
-// What the server refuses is reported with its reason.
+// What the server refuses is reported with its reason. The worst reason decides the exit code, in any order.
 func TestCommandsRefused(t *testing.T) {
 	b := newBackend(noon)
 	fill(b)
@@ -80,10 +80,11 @@ func TestCommandsRefused(t *testing.T) {
 	r := c.run(t, "cancel", "stopped", "missing", "running", "--output", "json")
 	r.want(t, failure.Refused)
 	golden.Assert(t, r.out, "cancel.jsonl")
+	c.run(t, "cancel", "missing").want(t, failure.NotFound)
+	c.run(t, "cancel", "missing", "stopped").want(t, failure.Refused)
 }
 
-// What is wrong in itself is not sent. TestRefusedCallsSayWhatToDo has the calls that need no input, and
-// TestOrderFilesAreBounded has files that are no JSON.
+// What is wrong in itself is not sent. TestRefusedCallsSayWhatToDo has the calls that need no input.
 func TestCommandsThatAreNotSent(t *testing.T) {
 	b := newBackend(noon)
 	fill(b)
@@ -91,41 +92,35 @@ func TestCommandsThatAreNotSent(t *testing.T) {
 	const input = "resubmit stopped --input zone=-"
 	const output = "resolve stopped zone happened --step-output -"
 	for name, x := range map[string]struct{ args, in, says string }{
-		"a long reason":                {"close stopped --reason " + strings.Repeat("x", 513), "", "at most 512 bytes"},
-		"a long name":                  {"close stopped --reason why --by " + strings.Repeat("x", 129), "", "at most 128 bytes"},
-		"a long name of who erases":    {"erase stopped --reason why --by " + strings.Repeat("x", 129), "", "at most 128 bytes"},
-		"a null input":                 {input, "null", "input is null"},
-		"a name twice in an input":     {input, `{"a":1,"a":2}`, "twice"},
-		"a large input":                {input, `"` + strings.Repeat("x", 32<<10) + `"`, "larger than 32768"},
-		"a null output":                {output, "null", "the output of step zone: output is null"},
-		"a large output":               {output, `"` + strings.Repeat("x", core.MaxOutput) + `"`, "larger than 49152"},
-		"an output of what was undone": {"resolve stopped zone undone --step-output -", "{}", "output belongs to a step that happened"},
+		"a long reason":                 {"close stopped --reason " + strings.Repeat("x", 513), "", "at most 512 bytes"},
+		"a long name":                   {"close stopped --reason why --by " + strings.Repeat("x", 129), "", "at most 128 bytes"},
+		"a long name of who erases":     {"erase stopped --reason why --by " + strings.Repeat("x", 129), "", "at most 128 bytes"},
+		"a name that reverses text":     {"cancel stopped --by no\u202e", "", "control character"},
+		"a reason that clears a screen": {"cancel stopped --reason \x1b[2J", "", "control character"},
+		"a null input":                  {input, "null", "input is null"},
+		"a name twice in an input":      {input, `{"a":1,"a":2}`, "twice"},
+		"a large input":                 {input, `"` + strings.Repeat("x", 32<<10) + `"`, "larger than 32768"},
+		"a null output":                 {output, "null", "the output of step zone: output is null"},
+		"a large output":                {output, `"` + strings.Repeat("x", core.MaxOutput) + `"`, "larger than 49152"},
+		"an output of what was undone":  {"resolve stopped zone undone --step-output -", "{}", "output belongs to a step that happened"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			call{server: server, in: x.in}.run(t, strings.Fields(x.args)...).want(t, failure.Usage, x.says)
-			require.Empty(t, b.commands)
+			require.Empty(t, b.Commands)
 		})
 	}
 }
 
-// If there are several reasons, the worst one decides the exit code, in any order.
-func TestWorstExitCode(t *testing.T) {
-	b := newBackend(noon)
-	fill(b)
-	b.refuse = "it is past its point of no return"
-	c := call{server: serve(t, b).URL}
-	c.run(t, "cancel", "missing").want(t, failure.NotFound)
-	c.run(t, "cancel", "missing", "stopped").want(t, failure.Refused)
-	c.run(t, "cancel", "stopped", "missing").want(t, failure.Refused)
-	end := `{"schema":1,"orderId":"w-1","workflow":"order","order":{"end":"Error"}}`
-	other := `{"schema":1,"orderId":"w-2","workflow":"unknown","order":{}}`
-	for _, x := range []struct {
-		lines string
-		want  failure.Code
-	}{{end, failure.NotProcessed}, {end + "\n" + other, failure.Refused}, {other +
-		"\n" + end, failure.Refused}, {end + "\n" + other + "\nnonsense", failure.Usage}} {
-		c.in = x.lines
-		c.run(t, "submit", "--wait", "-").want(t, x.want)
+func TestWorstExitCodeOfSubmit(t *testing.T) {
+	c := call{server: serve(t, newBackend(noon)).URL}
+	end := orderLine("w-1", "Error")
+	other := `{"schema":1,"orderId":"w-2","workflow":"unknown","order":{}}` + "\n"
+	for lines, want := range map[string]failure.Code{
+		end: failure.NotProcessed, end + other: failure.Refused, other + end: failure.Refused,
+		end + other + "nonsense": failure.Usage,
+	} {
+		c.in = lines
+		c.run(t, "submit", "--wait", "-").want(t, want)
 	}
 }
 
@@ -148,11 +143,13 @@ func TestCommandsThatAsk(t *testing.T) {
 		c.terminal = true
 		c.in = "n\n"
 		c.run(t, args...).want(t, failure.General, "[y/N]", "answer y, or give --yes")
-		require.Empty(t, b.commands, "%v", args)
+		require.Empty(t, b.Commands, "%v", args)
 	}
 	c.run(t, "undo", "stopped").want(t, failure.General, "Give up stopped", "nothing was undone")
+	c.run(t, "close", "--where", "state=Error", "--reason", "fixed").want(t, failure.General,
+		"it would end as it stands: stopped", "Send close to 1 order?", "selected: 1 order, and nothing was sent")
 	c.run(t, "undo", "stopped", "running").want(t, failure.General, "2 orders (stopped, …)")
-	require.Empty(t, b.commands, "no was taken for yes")
+	require.Empty(t, b.Commands, "no was taken for yes")
 	c.in = "yes\n"
 	c.run(t, "undo", "stopped").want(t, failure.OK, "accepted")
 	c.terminal = false

@@ -176,15 +176,15 @@ type deadLetterLine struct {
 
 func runDeadLettersLook(ctx context.Context, o *deadLetterOptions) error {
 	a := o.app
-	ctx, cancel := a.Bounded(ctx, app.DefaultTimeout)
-	defer cancel()
-	c, err := a.Client(ctx)
+	all, err := app.Ask(ctx, a, "", func(c *client.Client, ctx context.Context) ([]client.DeadLetter, error) {
+		all, err := c.DeadLetters(ctx, o.Queue, o.limit)
+		if err != nil {
+			return nil, explainQueue(a, err, o.Queue)
+		}
+		return all, nil
+	})
 	if err != nil {
 		return err
-	}
-	all, err := c.DeadLetters(ctx, o.Queue, o.limit)
-	if err != nil {
-		return explainQueue(a, err, o.Queue)
 	}
 	for i := range all {
 		o.show(&all[i])

@@ -9,7 +9,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
@@ -84,7 +83,7 @@ func TestHostileTextsArePrintedHarmlessly(t *testing.T) {
 		task.Reason.Step = "charge"
 		task.Attempts.Last[0].Step = "charge"
 		task.Attempts.Last[0].Outcome = core.OutcomeFailed
-		b.put(&task)
+		b.Put(&task)
 		for _, command := range [][]string{{"show"}, {"show", "--messages"}, {"watch"}, {"undo", "--yes"}} {
 			c.printsHarmlessly(t, append(command, task.OrderID)...)
 		}
@@ -110,20 +109,4 @@ func (c call) printsHarmlessly(t *testing.T, command ...string) {
 	} else if command[0] == "show" {
 		require.Contains(t, all, `x\x1b[31m\r\nFORGED\tline\u2028`)
 	}
-}
-
-// Control characters in --by and --reason are refused before anything is sent.
-func TestHostileTextsAreNotSent(t *testing.T) {
-	b := newBackend(noon)
-	b.put(&protocol.Task{
-		OrderID: "o-1", Workflow: "order", ProcessState: core.Processing,
-		Created: core.TimeOf(noon),
-	})
-	c := call{server: serve(t, b).URL}
-	for _, flags := range [][]string{{"--by", "ann\nbob"}, {"--reason", "no\u202e"}, {"--by", "\x1b[2J"}} {
-		r := c.run(t, append([]string{"cancel", "o-1"}, flags...)...)
-		r.want(t, failure.Usage, "control character")
-		require.LessOrEqual(t, strings.Count(r.err, ": "), 2, "a chain of errors")
-	}
-	require.Empty(t, b.commands)
 }

@@ -3,9 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"io/fs"
 	"maps"
 	"os"
@@ -22,11 +19,10 @@ import (
 
 // declared holds the names that a document may use.
 type declared struct {
-	// words are the names and texts of Go files, and every word of other files
 	words    map[string]bool
-	packages map[string]map[string]bool // names in the files of a package, by its name
+	packages map[string]map[string]bool // words of the files of a package, by its name
 	tests    map[string]bool
-	cited    map[string]bool // rules that comments of tests cite
+	cited    map[string]bool // rules that comments of tests and stories cite, and holes
 }
 
 var anyWord = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`)
@@ -44,89 +40,49 @@ var names = sync.OnceValues(func() (*declared, error) {
 		case entry.IsDir() && (slices.Contains([]string{"node_modules", "cdk.out", "bin"}, entry.Name()) ||
 			strings.HasPrefix(entry.Name(), ".") && path != root):
 			return filepath.SkipDir
-		case filepath.Ext(path) == ".go":
-			return d.readGo(path)
-		case filepath.Ext(path) == ".story":
-			return d.readStory(path)
 		case strings.HasPrefix(path, filepath.Join(root, "infra/testdata/variants")+"/"), // the outputs of the stack
-			slices.Contains([]string{".json", ".yaml", ".yml", ".py", ".sh", ".sql", ".mod"},
+			slices.Contains([]string{".go", ".story", ".json", ".yaml", ".yml", ".py", ".sh", ".sql", ".mod"},
 				filepath.Ext(path)) || entry.Name() == "Makefile":
-			return d.readText(path)
+			return d.read(path)
 		}
 		return nil
 	})
 })
 
-func (d *declared) readText(path string) error {
+var (
+	packageOf = regexp.MustCompile(`(?m)^package (\w+)`)
+	testOf    = regexp.MustCompile(`(?m)^func (Test\w+)`)
+	comments  = regexp.MustCompile(`(?m)(?://|^#) .*`)
+	// cites matches a rule of the protocol, and the hole that a story plays.
+	cites = regexp.MustCompile(`\bP[0-9]+[ab]?\b|\bH[0-9]+\b`)
+)
+
+func (d *declared) read(path string) error {
 	text, err := os.ReadFile(path)
+	words := d.words
+	if found := packageOf.FindSubmatch(text); filepath.Ext(path) == ".go" && found != nil {
+		name := string(found[1])
+		if d.packages[name] == nil {
+			d.packages[name] = map[string]bool{}
+		}
+		words = d.packages[name]
+	}
 	for _, w := range anyWord.FindAll(text, -1) {
+		words[string(w)] = true
 		d.words[string(w)] = true
 	}
-	return err
-}
-
-// cites matches the rules in the comments of a story, and the hole that it plays.
-var cites = regexp.MustCompile(`\bP[0-9]+[ab]?\b|^H[0-9]+\b`)
-
-func (d *declared) readStory(path string) error {
-	text, err := os.ReadFile(path)
-	for line := range strings.Lines(string(text)) {
-		comment, is := strings.CutPrefix(line, "# ")
-		if !is {
-			continue
-		}
-		for _, cited := range cites.FindAllString(comment, -1) {
-			d.cited[cited] = true
-		}
-	}
-	return err
-}
-
-func (d *declared) readGo(path string) error {
-	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution|parser.ParseComments)
-	if err != nil {
+	if filepath.Ext(path) != ".story" && !strings.HasSuffix(path, "_test.go") {
 		return err
 	}
-	if strings.HasSuffix(path, "_test.go") {
-		d.readComments(file)
+	for _, test := range testOf.FindAllSubmatch(text, -1) {
+		d.tests[string(test[1])] = true
 	}
-	name := file.Name.Name
-	if d.packages[name] == nil {
-		d.packages[name] = map[string]bool{}
-	}
-	selected := map[*ast.Ident]bool{}
-	ast.Inspect(file, func(n ast.Node) bool {
-		switch x := n.(type) {
-		case *ast.FuncDecl:
-			if strings.HasSuffix(path, "_test.go") && strings.HasPrefix(x.Name.Name, "Test") {
-				d.tests[x.Name.Name] = true
-			}
-		case *ast.BasicLit:
-			for _, w := range anyWord.FindAllString(x.Value, -1) {
-				d.words[w] = true
-			}
-		case *ast.SelectorExpr:
-			selected[x.Sel] = true // possibly a name that another package declares
-		case *ast.Ident:
-			d.words[x.Name] = true
-			if !selected[x] {
-				d.packages[name][x.Name] = true
-			}
-		}
-		return true
-	})
-	return nil
-}
-
-// aRule matches the number of a rule of the protocol.
-var aRule = regexp.MustCompile(`\bP[0-9]+[ab]?\b`)
-
-func (d *declared) readComments(file *ast.File) {
-	for _, comment := range file.Comments {
-		for _, rule := range aRule.FindAllString(comment.Text(), -1) {
-			d.cited[rule] = true
+	for _, comment := range comments.FindAll(text, -1) {
+		for _, cited := range cites.FindAll(comment, -1) {
+			d.cited[string(cited)] = true
 		}
 	}
+	return err
 }
 
 var (

@@ -20,7 +20,7 @@ import (
 // fill stores three orders: one running, one processed, one stopped.
 func fill(b *backend) {
 	at := core.TimeOf(noon)
-	b.put(&protocol.Task{
+	b.Put(&protocol.Task{
 		OrderID: "running", Workflow: "order", ProcessState: core.Processing, Created: at,
 		Steps: []protocol.Step{{
 			Name: "charge", State: core.Processing, Attempt: 2,
@@ -28,7 +28,7 @@ func fill(b *backend) {
 			Claim: protocol.Claim{At: at.Add(core.Second)}, Failures: protocol.Failures{Do: 1},
 		}},
 	})
-	b.put(&protocol.Task{
+	b.Put(&protocol.Task{
 		OrderID: "processed", Workflow: "order", ProcessState: core.Processed,
 		Created: at.Add(-core.Hour), End: protocol.End{At: at.Add(-core.Hour + 3*core.Second)},
 		Steps: []protocol.Step{{
@@ -37,7 +37,7 @@ func fill(b *backend) {
 			Finish: protocol.Finish{At: at.Add(-core.Hour + 3*core.Second)},
 		}},
 	})
-	b.put(&protocol.Task{
+	b.Put(&protocol.Task{
 		OrderID: "stopped", Workflow: "provision", ProcessState: core.Error, Phase: core.Forward,
 		Commands: protocol.Commands{Number: 4}, Created: at.Add(20 * core.Second),
 		End:    protocol.End{At: at.Add(25 * core.Second)},
@@ -59,7 +59,7 @@ func fill(b *backend) {
 func TestUndoSaysWhatItWaitsFor(t *testing.T) {
 	b := newBackend(noon)
 	at := core.TimeOf(noon.Add(time.Minute))
-	b.put(&protocol.Task{
+	b.Put(&protocol.Task{
 		OrderID: "undoing", Workflow: "order", ProcessState: core.Compensating,
 		Undo: protocol.Reversal{Why: protocol.WhyFailure}, Created: at,
 		Steps: []protocol.Step{{
@@ -85,7 +85,7 @@ func TestShowNamesTheServer(t *testing.T) {
 func TestListShowsDamage(t *testing.T) {
 	b := newBackend(noon)
 	fill(b)
-	b.damaged = "processed"
+	b.Damaged = "processed"
 	r := call{server: serve(t, b).URL}.run(t, "list")
 	r.want(t, failure.OK)
 	for _, want := range []string{
@@ -104,7 +104,7 @@ func TestListShowsDamage(t *testing.T) {
 // An erased order still has the codes of its errors, but not their texts.
 func TestAnErasedOrderShowsCodes(t *testing.T) {
 	b := newBackend(noon)
-	b.put(&protocol.Task{
+	b.Put(&protocol.Task{
 		OrderID: "erased", Workflow: "order", ProcessState: core.Closed,
 		Reason: protocol.Reason{Code: "http-422", Step: "zone"},
 		Erased: &protocol.Erasure{By: "ann"},
@@ -140,7 +140,7 @@ func TestListOfOrdersThatAreSoonLate(t *testing.T) {
 		task.Workflow = "order"
 		task.ProcessState = core.Processing
 		task.Created = now
-		b.put(task)
+		b.Put(task)
 	}
 	c := call{server: serve(t, b).URL}
 	for within, want := range map[string][]string{
@@ -156,21 +156,6 @@ func TestListOfOrdersThatAreSoonLate(t *testing.T) {
 	}
 	c.run(t, "list", "--where", "late=2h,workflow=order").want(t, failure.OK, "late in ")
 	c.run(t, "list", "--where", "late=soon").want(t, failure.Usage, "write the time within which a deadline passes")
-}
-
-func TestWatchFollowsToTheEnd(t *testing.T) {
-	b := newBackend(noon)
-	fill(b)
-	c := call{server: serve(t, b).URL}
-	done := make(chan result)
-	go func() { done <- c.run(t, "watch", "running") }()
-	end := *b.tasks["running"]
-	end.ProcessState = core.Processed
-	end.End.At = core.TimeOf(noon)
-	end.Steps = append([]protocol.Step(nil), end.Steps...)
-	end.Steps[0].State = core.Processed
-	b.put(&end)
-	(<-done).want(t, failure.OK, "running  Processed")
 }
 
 func TestWatchTimesOut(t *testing.T) {
@@ -208,16 +193,14 @@ func TestWatchList(t *testing.T) {
 	looks := 0
 	b.mu.Lock()
 	b.listed = func() {
-		running := *b.tasks["running"]
 		switch looks++; looks {
 		case 3:
-			running.ProcessState = core.Compensating
+			b.Change("running", func(t *protocol.Task) { t.ProcessState = core.Compensating })
 		case 5:
-			running.Run++
+			b.Change("running", func(t *protocol.Task) { t.Run++ })
 		case 7:
 			cancel()
 		}
-		b.tasks["running"] = &running
 	}
 	b.mu.Unlock()
 	r := call{server: server.URL, ctx: ctx}.run(t, "watch", "--interval", "10ms")
@@ -239,7 +222,7 @@ func TestWatchFitsTheTerminal(t *testing.T) {
 	for i := range 60 {
 		long.Steps = append(long.Steps, protocol.Step{Name: fmt.Sprintf("step-%d", i), State: core.Pending})
 	}
-	b.put(&long)
+	b.Put(&long)
 	c := call{server: serve(t, b).URL, terminal: true, until: "more lines"}
 	r := c.run(t, "watch", "long")
 	picture, _, _ := strings.Cut(r.out, "\x1b[J")
@@ -259,7 +242,8 @@ func TestServerFailures(t *testing.T) {
 		`{"code":"not-found","detail":"no such order"}`:          {404, failure.NotFound, "there is no order a"},
 		`{"code":"invalid-request","detail":"path.id is wrong"}`: {400, failure.Usage, "path.id is wrong"},
 		`{"code":"forbidden","detail":"another origin"}`:         {403, failure.Refused, "another origin"},
-		`{"code":"unavailable","detail":"the disk is full"}`:     {503, failure.Refused, "the disk is full"},
+		`{"code":"other-content","detail":"it is another one"}`:  {409, failure.Refused, "order a: refused: it is another one"},
+		`{"code":"unavailable","detail":"the disk is full"}`:     {503, failure.Refused, "the server accepts nothing now: the disk is full"},
 		`{"code":"store-damaged","detail":"page 7 is damaged"}`:  {503, failure.General, "order a: page 7 is damaged"},
 		`{"code":"internal","detail":"see request 7"}`:           {500, failure.General, "see request 7"},
 		`<html>`: {200, failure.Unreachable, "is it a Stepkeeper server?"},
@@ -280,7 +264,7 @@ func TestList(t *testing.T) {
 	b := newBackend(noon)
 	fill(b)
 	at := core.TimeOf(noon)
-	b.put(&protocol.Task{
+	b.Put(&protocol.Task{
 		OrderID: "half-undone", Workflow: "order", ProcessState: core.Error, Phase: core.Undoing,
 		Created: at, End: protocol.End{At: at.Add(core.Second)},
 		Reason: protocol.Reason{Step: "charge", Text: strings.Repeat("long ", 20)},
@@ -298,8 +282,8 @@ func TestList(t *testing.T) {
 		"--where older=30m":                          "processed",
 		"--where older=1d":                           "",
 		"--limit 1":                                  "half-undone",
-		"--limit 4":                                  "half-undone stopped processed running",
-		"--limit 1 --all":                            "half-undone stopped processed running",
+		"--limit 4":                                  "half-undone processed running stopped",
+		"--limit 1 --all":                            "half-undone processed running stopped",
 		"--where workflow=provision,state=processed": "",
 		"--where step=zone":                          "stopped",
 		"--where code=http-422 --where state=error":  "stopped",

@@ -1,55 +1,45 @@
 package cli
 
 import (
-	"encoding/xml"
-	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
-	"path"
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+	"github.com/stepkeeper/stepkeeper/internal/awsstub"
 )
 
-// pausable is an endpoint of AWS with a stack of one mapping and a schedule. It counts the updates of both.
-type pausable struct {
-	outputs map[string]string
-	updates []string
-	denied  bool
+// pausable is an endpoint of AWS with a stack of one mapping and a schedule.
+type pausable struct{ denied bool }
+
+func (p *pausable) answer(c awsstub.Call) (int, string) {
+	switch {
+	case c.Action == "cloudformation:DescribeStacks":
+		text := `<R><DescribeStacksResult><Stacks><member><Outputs>`
+		for key, value := range pausableOutputs() {
+			text += `<member><OutputKey>Engine` + key + `</OutputKey><OutputValue>` + value + `</OutputValue></member>`
+		}
+		return http.StatusOK, text + `</Outputs></member></Stacks></DescribeStacksResult></R>`
+	case p.denied && strings.HasSuffix(c.Action, ":PUT"):
+		return http.StatusForbidden, `{"code":"AccessDeniedException","message":"ann may not"}`
+	case c.Action == "lambda:PUT":
+		return http.StatusOK, map[bool]string{true: `{"State":"Enabled"}`, false: `{"State":"Disabled"}`}[strings.Contains(c.Body, "true")]
+	case c.Action == "lambda:GET":
+		return http.StatusOK, `{"State":"Enabled"}`
+	}
+	return http.StatusOK, `{"Name":"Sweeps","State":"ENABLED","ScheduleExpression":"rate(1 minute)",` +
+		`"FlexibleTimeWindow":{"Mode":"OFF"},"Target":{"Arn":"a","RoleArn":"r"}}`
 }
 
-func (p *pausable) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body, _ := io.ReadAll(r.Body)
-	switch {
-	case p.denied && r.Method == http.MethodPut:
-		w.Header().Set("X-Amzn-Errortype", "AccessDeniedException")
-		w.WriteHeader(http.StatusForbidden)
-		fmt.Fprint(w, `{"message":"ann may not"}`)
-	case r.Method == http.MethodPut:
-		p.updates = append(p.updates, path.Base(r.URL.Path))
-		state := "Disabled"
-		if strings.Contains(string(body), "true") {
-			state = "Enabled"
-		}
-		fmt.Fprintf(w, `{"State":%q}`, state)
-	case strings.Contains(r.URL.Path, "event-source-mappings"):
-		fmt.Fprint(w, `{"State":"Enabled"}`)
-	case strings.HasPrefix(r.URL.Path, "/schedules/"):
-		fmt.Fprint(w, `{"Name":"Sweeps","State":"ENABLED","ScheduleExpression":"rate(1 minute)",`+
-			`"FlexibleTimeWindow":{"Mode":"OFF"},"Target":{"Arn":"a","RoleArn":"r"}}`)
-	default:
-		fmt.Fprint(w, `<DescribeStacksResponse><DescribeStacksResult><Stacks><member><Outputs>`)
-		for key, value := range p.outputs {
-			fmt.Fprintf(w, `<member><OutputKey>Engine%s</OutputKey><OutputValue>`, key)
-			_ = xml.EscapeText(w, []byte(value))
-			fmt.Fprint(w, `</OutputValue></member>`)
-		}
-		fmt.Fprint(w, `</Outputs></member></Stacks></DescribeStacksResult></DescribeStacksResponse>`)
-	}
+// on returns calls of the program against the endpoint.
+func (p *pausable) on(t *testing.T) call {
+	t.Helper()
+	t.Setenv("AWS_ACCESS_KEY_ID", "test")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "test")
+	server := httptest.NewServer(awsstub.Answers(p.answer))
+	t.Cleanup(server.Close)
+	return call{env: map[string]string{"STEPKEEPER_ENDPOINT": server.URL}}
 }
 
 // pausableOutputs returns the outputs of a stack with an external agent.
@@ -63,29 +53,15 @@ func pausableOutputs() map[string]string {
 	}
 }
 
-// `aws pause` and `aws resume` print what was switched and what comes next.
+// TestRestorePage has the text.
 func TestPauseOfAStack(t *testing.T) {
-	t.Setenv("AWS_ACCESS_KEY_ID", "test")
-	t.Setenv("AWS_SECRET_ACCESS_KEY", "test")
-	p := &pausable{outputs: pausableOutputs()}
-	server := httptest.NewServer(p)
-	t.Cleanup(server.Close)
-	run := func(args ...string) result {
-		return call{env: map[string]string{"STEPKEEPER_ENDPOINT": server.URL}}.run(t, args...)
-	}
+	p := &pausable{}
+	c := p.on(t)
 	on := []string{"--stack", "Shop", "--region", "eu-central-1"}
-	run("aws", "pause").want(t, failure.Usage, "stepkeeper aws pause needs a stack", "add --stack NAME")
-	run(append([]string{"aws", "pause"}, on...)...).want(t, failure.OK,
-		"the stack Shop is paused: off are its schedule and 1 event source mapping; start it with "+
-			"`stepkeeper --stack Shop --region eu-central-1 aws resume`",
-		"external agents are not affected, stop or start their processes yourself: requests-mail")
-	require.Equal(t, []string{"Sweeps", "m-1"}, p.updates)
-	run(append([]string{"aws", "resume", "--output", "json"}, on...)...).want(t, failure.OK,
+	c.run(t, "aws", "pause").want(t, failure.Usage, "stepkeeper aws pause needs a stack", "add --stack NAME")
+	c.run(t, append([]string{"aws", "resume", "--output", "json"}, on...)...).want(t, failure.OK,
 		`"schedule": "Sweeps"`, `"queues": [`, `"external": [`)
 	p.denied = true
-	run(append([]string{"aws", "pause"}, on...)...).want(t, failure.Refused,
+	c.run(t, append([]string{"aws", "pause"}, on...)...).want(t, failure.Refused,
 		"the permission lambda:UpdateEventSourceMapping on the event source mapping of intake is missing")
-	p.outputs["Paused"] = "true"
-	run(append([]string{"aws", "resume"}, on...)...).want(t, failure.Refused,
-		"was deployed with Paused; deploy it without")
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -119,12 +118,8 @@ func TestStackPages(t *testing.T) {
 
 // The page about restores shows what stops and starts a deployment.
 func TestRestorePage(t *testing.T) {
-	t.Setenv("AWS_ACCESS_KEY_ID", "test")
-	t.Setenv("AWS_SECRET_ACCESS_KEY", "test")
 	t.Setenv("AWS_REGION", "eu-central-1")
-	server := httptest.NewServer(&pausable{outputs: pausableOutputs()})
-	t.Cleanup(server.Close)
-	c := call{env: map[string]string{"STEPKEEPER_ENDPOINT": server.URL}}
+	c := (&pausable{}).on(t)
 	for _, verb := range []string{"pause", "resume"} {
 		c.printed(t, "how-to/aws-restore.md", "stepkeeper --stack Stepkeeper aws "+verb, failure.OK)
 	}

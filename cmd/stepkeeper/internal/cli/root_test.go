@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"os"
 	"regexp"
 	"strings"
@@ -31,39 +30,6 @@ func commands(t *testing.T) []*cobra.Command {
 	walk(Root(app.New(s, os.Getenv)))
 	require.GreaterOrEqual(t, len(all), 18)
 	return all
-}
-
-// TestFewCommands: the program has at most 40 commands, of which a person can keep an overview.
-func TestFewCommands(t *testing.T) {
-	var all []string
-	for _, c := range commands(t) {
-		if c.Runnable() && !c.HasSubCommands() && c.Name() != "help" {
-			all = append(all, c.CommandPath())
-		}
-	}
-	require.LessOrEqual(t, len(all), 40, "%v", all)
-}
-
-// TestFlagsBelongToTheirCommands: only commands that reach a server or a stack have the flags that select one.
-func TestFlagsBelongToTheirCommands(t *testing.T) {
-	for _, line := range []string{
-		"agent validate agents.yaml --stack x", "aws pause --server http://x", "aws template --stack x",
-		"backup a.db --server http://x", "demo --timeout 1s", "dev --stack x", "init --region x",
-		"simulate x.yaml --server http://x", "workflow graph x.yaml --stack nosuch", "workflow schema --server ftp://zz",
-		"workflow validate x.yaml --timeout 1s", "console --timeout 1s", "--stack Shop workflow schema",
-	} {
-		call{}.run(t, strings.Fields(line)...).want(t, failure.Usage, "unknown flag: --")
-	}
-	call{}.run(t, "--server", "http://127.0.0.1:1", "show", "a").want(t, failure.Unreachable)
-	call{}.run(t, "--server", "http://127.0.0.1:1", "dead-letters", "list").want(t, failure.Unreachable)
-}
-
-func TestHelpNamesExitCodes(t *testing.T) {
-	r := call{}.run(t, "help", "exit-codes")
-	r.want(t, failure.OK, "5  the server cannot be reached", "6  an order ended otherwise")
-	for code := failure.OK; code <= failure.NotProcessed; code++ {
-		require.Contains(t, r.out, fmt.Sprintf("\n  %d  ", code))
-	}
 }
 
 var meaning = regexp.MustCompile(`(?m)^  (\d)  (.*)$`)

@@ -11,7 +11,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
-	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
 var schedulesText = app.Text{
@@ -47,15 +46,15 @@ func scheduleRow(s *client.Schedule) []string {
 	last := "-"
 	late := "-"
 	skipped := "-"
-	if !s.Next.IsZero() {
-		next = render.Moment(core.TimeOf(s.Next))
+	if s.Next != 0 {
+		next = render.Moment(s.Next)
 	}
 	if n := len(s.Starts); n > 0 {
 		last = s.Starts[n-1].OrderID
-		late = render.Span(s.Starts[n-1].Decided.Sub(s.Starts[n-1].At).Round(time.Second))
+		late = render.Span(s.Starts[n-1].Late().Std().Round(time.Second))
 	}
 	if n := len(s.Skipped); n > 0 {
-		skipped = render.Moment(core.TimeOf(s.Skipped[n-1].At)) + ": " + s.Skipped[n-1].Why
+		skipped = render.Moment(s.Skipped[n-1].At) + ": " + s.Skipped[n-1].Why
 	}
 	return []string{
 		s.Workflow, s.Cron, cmp.Or(s.Zone, "UTC"), next, strconv.Itoa(s.Started), last, late,

@@ -76,16 +76,22 @@ func runShow(ctx context.Context, o *showOptions) error {
 		o.app.PrintJSON(document)
 		return nil
 	}
-	read, err := app.Ask(ctx, o.app, "order "+o.id,
-		func(c *client.Client, ctx context.Context) (*view.Task, error) { return c.Get(ctx, o.id) })
+	var order json.RawMessage
+	read, err := app.Ask(ctx, o.app, "order "+o.id, func(c *client.Client, ctx context.Context) (*view.Task, error) {
+		task, err := c.Get(ctx, o.id)
+		if err != nil {
+			return nil, err
+		}
+		order, err = c.Submitted(ctx, o.id)
+		if errors.Is(err, client.ErrNotFound) { // A cancel came before the order, or it was erased or has expired.
+			order, err = nil, nil
+		}
+		return task, err
+	})
 	if err != nil {
 		return err
 	}
 	task := *read
-	order, err := submitted(ctx, o.app, o.id)
-	if err != nil {
-		return err
-	}
 	if !o.app.JSON() {
 		page := o.app.Page()
 		page.Order = order
@@ -105,16 +111,4 @@ func runShow(ctx context.Context, o *showOptions) error {
 	}
 	o.app.PrintJSON(doc)
 	return nil
-}
-
-// submitted returns the content of an order. It returns nil if a cancel came before the order, or if the
-// order was erased or has expired.
-func submitted(ctx context.Context, a *app.App, id string) (json.RawMessage, error) {
-	return app.Ask(ctx, a, "order "+id, func(c *client.Client, ctx context.Context) (json.RawMessage, error) {
-		order, err := c.Submitted(ctx, id)
-		if errors.Is(err, client.ErrNotFound) {
-			return nil, nil
-		}
-		return order, err
-	})
 }

@@ -91,26 +91,17 @@ func TestSmokeReportsRoom(t *testing.T) {
 			nil,
 			"may run 36 at a time, and the account allows 10",
 		},
-		"reserved": {
-			operate.Room{Needs: 36, Limit: 1000, Shared: 30, Unreserved: 29},
-			nil,
-			"without reserved concurrency may run 30 at a time, and the account leaves them 29 of its 1000",
-		},
 		"denied": {
 			operate.Room{},
 			errors.New("the permission lambda:GetAccountSettings is missing"),
 			"not checked whether the functions fit",
 		},
-		"enough": {operate.Room{Needs: 36, Limit: 36}, nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			on := onStack(w, "")
 			on.room = func() (operate.Room, error) { return c.room, c.err }
 			r := smokedBy(t, on, "--orders", "1")
 			r.want(t, failure.OK, "audit: nothing found", c.want)
-			if c.want == "" {
-				require.NotContains(t, r.err, "fit")
-			}
 		})
 	}
 }

@@ -50,16 +50,10 @@ func TestCommandsOnAStack(t *testing.T) {
 		}
 		run(line("o-0", "order", ""), "submit", "-").want(t, failure.OK, "o-0: accepted (queued)\n")
 		run(line("o-1", "order", ""), "submit", "--wait", "-").want(t, failure.OK, "o-1: accepted, Processed\n")
-		run(line("o-1", "order", "fail"), "submit", "--wait", "-").want(t, failure.Refused,
-			"with the ID \"o-1\" and other content")
-		run(line("o-2", "order", "fail")+"nonsense\n", "submit", "-").want(t, failure.Usage,
-			"standard input:2: not sent")
 		// A queued order does not exist yet. Submitting it again, which is harmless, waits until it exists.
+		run(line("o-2", "order", "fail"), "submit", "-").want(t, failure.OK, "o-2: accepted (queued)")
 		run(line("o-2", "order", "fail"), "submit", "--wait", "-").want(t, failure.NotProcessed,
 			"o-2: accepted, Compensated")
-		run("", "watch", "o-2").want(t, failure.NotProcessed, "o-2  Compensated")
-		run(line("o-3", "order", "fail"), "submit", "--wait", "-").want(t, failure.NotProcessed,
-			"o-3: accepted, Compensated")
 
 		w.Broken.Store(true)
 		run(line("o-4", "halt", ""), "submit", "--wait", "-").want(t, failure.NotProcessed,
@@ -70,10 +64,7 @@ func TestCommandsOnAStack(t *testing.T) {
 			"reserve, attempt 1")
 		run("", "show", "o-4", "--output", "json").want(t, failure.OK, `"kind": "alert"`)
 		run("", "list", "--where", "state=Error").want(t, failure.OK, "o-4")
-		run("", "undo", "o-4", "--yes", "--command", "7").want(t, failure.Refused,
-			"o-4: undo refused: the order has accepted or refused another command")
 		w.Broken.Store(false)
-		run("", "resolve", "o-4", "zone", "happened").want(t, failure.NotFound, "its steps are reserve, charge")
 		run("", "resubmit", "o-4").want(t, failure.OK, "o-4: resubmit accepted\n")
 		run("", "watch", "o-4").want(t, failure.OK, "o-4  Processed")
 		run(line("q-1", "ask", "x"), "submit", "-").want(t, failure.OK, "q-1: accepted (queued)\n")
@@ -93,9 +84,6 @@ func TestCommandsOnAStack(t *testing.T) {
 		run("", "approvals").want(t, failure.OK, "May q-1 go on?")
 		run("", "approvals", "--output", "json").want(t, failure.OK, "May q-1 go on?", `"show":{"end":"x"}`)
 		run("", "show", "q-1").want(t, failure.OK, "May q-1 go on?")
-		run("", "cancel", "o-4").want(t, failure.Refused, "o-4: cancel refused")
-		run("", "cancel", "tpyo").want(t, failure.NotFound, "add --unknown")
-		run("", "cancel", "early", "--unknown").want(t, failure.OK, "early: cancel accepted")
 		run("", "show", "tpyo").want(t, failure.NotFound, "there is no order tpyo",
 			"stepkeeper --stack Shop --region eu-central-1 list")
 
@@ -169,44 +157,19 @@ func TestStackFlags(t *testing.T) {
 		}}
 		c.run(t, "show", "o", "--stack", "Shop").want(t, x.code, x.want)
 	}
-	for status, x := range map[int]struct {
-		code failure.Code
-		want string
-	}{
-		http.StatusInternalServerError: {
-			failure.General,
-			"list of orders: the server answered 500 Internal Server Error\n  the logs of the stack's " +
-				"functions say more",
-		},
-		http.StatusServiceUnavailable: {failure.Refused, "list of orders: the stack accepts nothing now"},
-		http.StatusBadRequest:         {failure.Usage, "list of orders: the stack rejected the input"},
-		http.StatusConflict:           {failure.Refused, "list of orders: refused"},
+	for status, want := range map[int]string{
+		http.StatusInternalServerError: "list of orders: the server answered 500 Internal Server Error\n  the logs of " +
+			"the stack's functions say more",
+		http.StatusServiceUnavailable: "list of orders: the stack accepts nothing now",
 	} {
 		server := httptest.NewServer(
 			http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
-		c := call{
-			server: server.URL,
-			openStack: func(context.Context, string, aws.Options, ...client.Option) (*client.Client, error) {
-				return client.New(server.URL, client.WithRetry(1, time.Second))
-			},
-		}
-		c.run(t, "list", "--stack", "Shop").want(t, x.code, x.want)
-		c.run(t, "list", "--timeout", "1s").want(t, x.code, strings.NewReplacer("the stack ", "the server ",
-			"the logs of the stack's functions say", "the server's log says").Replace(x.want))
+		c := call{openStack: func(context.Context, string, aws.Options, ...client.Option) (*client.Client, error) {
+			return client.New(server.URL, client.WithRetry(1, time.Second))
+		}}
+		require.Contains(t, c.run(t, "list", "--stack", "Shop").err, want)
 		server.Close()
 	}
-}
-
-// The error of a wait that took too long says what the stack has acknowledged before.
-func TestSubmitWaitsForAStackWithinItsTimeout(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := stacktest.New(t, stacktest.Memory())
-		w.Held.Store(true)
-		onStack(w, `{"schema":1,"orderId":"o","workflow":"order","order":{}}`).run(t, "submit", "--wait", "-",
-			"--timeout", "20s", "--stack", "Shop", "--region", "eu-central-1").
-			want(t, failure.Unreachable, "the stack Shop did not respond in time",
-				"acknowledged before this: 1 order;")
-	})
 }
 
 // A command whose verdict is late is queued, not unreachable: it is reported with its ID, and that ID
@@ -302,24 +265,15 @@ func TestUnattendedAgentOnAStack(t *testing.T) {
 		err = w.Client().Get(t.Context(), "o-1") {
 		require.ErrorIs(t, err, client.ErrNotFound)
 	}
-	run("", "list").want(t, failure.OK, reported, "o-1")
 	run("", "show", "o-1").want(t, failure.OK, reported)
-	run("", "doctor", "--smoke", "--orders", "1").want(t, failure.OK, reported, "audit: nothing found")
-
-	const reason = "its event source mapping is disabled"
-	for _, l := range decodeLines(t, run(line("o-3")+line("o-4"), "submit", "--output", "json", "-").out) {
-		u, _ := l["unattended"].([]any)
-		require.Len(t, u, 1)
-		require.Equal(t, reason, u[0].(map[string]any)["reason"])
-		require.EqualValues(t, 2, u[0].(map[string]any)["waiting"])
-	}
 	first := func(output, member string) any {
 		unattended := decodeLines(t, output)[0]["unattended"].([]any)
 		return unattended[0].(map[string]any)[member]
 	}
-	require.Equal(t, "requests-shop", first(run("", "show", "o-1", "--output", "json").out, "queue"))
+	require.EqualValues(t, 2, first(run(line("o-3"), "submit", "--output", "json", "-").out, "waiting"))
 	require.Equal(t, "shop", first(run("", "list", "--output", "json").err, "agent"))
-	require.Equal(t, reason, first(run("", "doctor", "--smoke", "--orders", "1", "--output", "json").out, "reason"))
+	require.Equal(t, "its event source mapping is disabled",
+		first(run("", "doctor", "--smoke", "--orders", "1", "--output", "json").out, "reason"))
 
 	// A queue that may not be read gets one warning.
 	mappings["m-shop"] = ""

@@ -56,7 +56,7 @@ func TestRefusedCallsSayWhatToDo(t *testing.T) {
 	asking(b)
 	c := call{server: serve(t, b).URL}
 	recorded(t, "wrong-calls.txt", func(line string) result { return c.run(t, wordsOf(t, line)...) })
-	require.Empty(t, b.commands, "commands were sent")
+	require.Empty(t, b.Commands, "commands were sent")
 }
 
 // TestOutputOfSuccessfulCalls compares the output of successful calls, as text, as JSON, and as text at a terminal.

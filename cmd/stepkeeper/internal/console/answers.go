@@ -15,10 +15,8 @@ const mostAnswers = 50 // approximate maximum number of waiting orders on a page
 // question is an open approval, as its form shows it.
 type question struct {
 	client.Approval
-	Text     string // the question
-	Show     string // JSON document that helps to answer the question
-	Token    string
-	ReadOnly bool
+	Text string // the question
+	Show string // JSON document that helps to answer the question
 }
 
 func (s *server) answers(ctx context.Context, r *http.Request, _ *kept) (content, error) {
@@ -56,7 +54,7 @@ func (s *server) answers(ctx context.Context, r *http.Request, _ *kept) (content
 func (s *server) questions(open []client.Approval) []question {
 	all := make([]question, len(open))
 	for i, a := range open {
-		all[i] = question{Approval: a, Token: s.secret, ReadOnly: s.ReadOnly}
+		all[i] = question{Approval: a}
 		// the redaction has the paths of the step's input
 		input, err := rawjson.Marshal(core.Question{Question: a.Question, Show: a.Show})
 		var asked core.Question

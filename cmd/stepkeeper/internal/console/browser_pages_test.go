@@ -64,7 +64,7 @@ func TestBrowserPagesAreAccessible(t *testing.T) {
 		},
 		{"move", "/orders/web-2026-003/move", "After the move"},
 		{"missing", "/orders/nothing", "There is no such order."},
-		{"bad-filter", "/orders?older=soon", "write it like"},
+		{"bad-filter", "/orders?older=soon", "write a duration like"},
 		{"empty", "/orders?state=Closed", "No order matches"},
 		{"dead-letters", "/dead-letters", "quarantine"},
 		{"quarantine", "/dead-letters/quarantine", "Cannot be redriven"},

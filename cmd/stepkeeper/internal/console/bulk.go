@@ -131,11 +131,8 @@ func (s *server) planBulk(ctx context.Context, r *http.Request, k *kept) (conten
 		Line      string
 		Commands  []string
 		Lists     []*running
-		Token     string
-		ReadOnly  bool
 	}{
-		States: bulk.States, Selection: x, Commands: bulk.Commands,
-		Lists: s.bulks.list(), Token: s.secret, ReadOnly: s.ReadOnly,
+		States: bulk.States, Selection: x, Commands: bulk.Commands, Lists: s.bulks.list(),
 	}
 	if k != nil && k.plan != nil {
 		data.Plan = k.plan
@@ -279,11 +276,10 @@ func (s *server) showBulk(_ context.Context, r *http.Request, _ *kept) (content,
 	}
 	return content{Title: "Bulk " + b.Bulk, Template: "bulk-list", Busy: on, Data: struct {
 		*running
-		Report          bulk.Report
-		Results         []result
-		Going, ReadOnly bool
-		Failure         string
-		Token, Line     string
+		Report        bulk.Report
+		Results       []result
+		Going         bool
+		Failure, Line string
 	}{
 		b, report,
 		[]result{
@@ -293,7 +289,7 @@ func (s *server) showBulk(_ context.Context, r *http.Request, _ *kept) (content,
 			{"unknown, or running", "", report.Unknown},
 			{"not sent", "", report.NotSent},
 		},
-		on, s.ReadOnly, text, s.secret, s.Program + " continue " + message.Quoted(b.File),
+		on, text, s.Program + " continue " + message.Quoted(b.File),
 	}}, nil
 }
 

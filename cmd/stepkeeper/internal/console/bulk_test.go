@@ -112,20 +112,6 @@ func TestBulkFixes(t *testing.T) {
 	require.Equal(t, string(before), string(after), "a list that is done was changed")
 }
 
-// If the first orders are not fixed, the commands for the rest are not sent.
-func TestBulkStopsAtItsCanary(t *testing.T) {
-	w := newWorld(t, nil)
-	all := w.stopped(8)
-	r := w.work(context.Background(), w.list(why, quick), nil)
-	require.Len(t, r.Again, 3)
-	require.Len(t, r.NotSent, 5)
-	require.Contains(t, r.Stopped, "of the canary was not fixed: failed again, ")
-	require.Contains(t, r.Stopped, "the card is")
-	for _, id := range all {
-		require.Equal(t, slices.Contains(r.Again, id), len(w.verdicts(id)) != 0)
-	}
-}
-
 // An order counts as fixed only when its step is done, not when its command is accepted.
 func TestBulkWaitsForTheStep(t *testing.T) {
 	w := newWorld(t, nil)

@@ -206,7 +206,9 @@ func (s *server) functions(assets map[string]string) template.FuncMap {
 		"children":  render.Children,
 		"span":      func(d time.Duration) string { return render.Span(d) },
 		"pages":     func() []link { return links },
-		"stdtime":   func(t time.Time) template.HTML { return timeElement(core.TimeOf(t), "") },
+		"token":     func() string { return s.secret },
+		"readOnly":  func() bool { return s.ReadOnly },
+		"program":   func() string { return s.Program },
 		"stdago":    func(t time.Time) template.HTML { return timeElement(core.TimeOf(t), ` class="ago"`) },
 		"last":      lastStart,
 		"body":      s.body,
@@ -316,7 +318,7 @@ func (s *server) fragment(c content) (template.HTML, error) {
 
 type whole struct {
 	Title, Name, Live, Path string
-	ReadOnly, Charts        bool
+	Charts                  bool
 	Body                    template.HTML
 }
 
@@ -327,7 +329,7 @@ func (s *server) page(p pageFunc) http.HandlerFunc {
 		var b bytes.Buffer
 		if err == nil {
 			err = s.pages.ExecuteTemplate(&b, "frame", whole{Title: c.Title, Name: s.Name, Live: livePrefix +
-				r.URL.RequestURI(), Path: r.URL.Path, ReadOnly: s.ReadOnly, Charts: c.Charts, Body: body})
+				r.URL.RequestURI(), Path: r.URL.Path, Charts: c.Charts, Body: body})
 		}
 		if err != nil {
 			s.Log.Error("a page of the console cannot be shown", "path", r.URL.Path, "error", err)

@@ -37,10 +37,9 @@ func (s *server) deadLetters(ctx context.Context, _ *http.Request, _ *kept) (con
 		return all, looksEvery, err
 	})
 	return content{Title: "Dead letters", Template: "dead-letters", Data: struct {
-		At      time.Time
-		Program string
-		Queues  []client.DeadLetterQueue
-	}{at, s.Program, queues}}, err
+		At     time.Time
+		Queues []client.DeadLetterQueue
+	}{at, queues}}, err
 }
 
 // deadQueue shows the messages of a queue. A new page reads the queue. If the address names a message from
@@ -73,14 +72,10 @@ func (s *server) deadQueue(ctx context.Context, r *http.Request, k *kept) (conte
 	}
 	return content{Title: title, Template: "dead-queue", Data: struct {
 		lettersLooked
-		Title, Queue, Program, Body, Token, File string
-		Most                                     int
-		ReadOnly                                 bool
-		Outcome                                  *outcome
-	}{
-		looked, title, queue, s.Program, body, s.secret, filepath.Join(s.Folder, journal.Name), mostLetters,
-		s.ReadOnly, became,
-	}}, nil
+		Title, Queue, Body, File string
+		Most                     int
+		Outcome                  *outcome
+	}{looked, title, queue, body, filepath.Join(s.Folder, journal.Name), mostLetters, became}}, nil
 }
 
 // body returns the body of a message as text. It redacts fields at any depth, because the order is nested in

@@ -35,7 +35,6 @@ type orderPage struct {
 	Show         string // "compact", "timeline", "events" or "messages"
 	Order        string
 	OrderProblem string
-	ReadOnly     bool
 	Outcome      *outcome // result of the command that led to this page; nil if there was no command
 	Movable      bool     // true if the order accepts a move to the definition for new orders
 }
@@ -49,8 +48,6 @@ type advice struct {
 	NeedInput  bool // true if the form must contain an input for the step
 	MayOutput  bool // true if the form may contain an output of the step
 	Task       *client.Task
-	Token      string
-	ReadOnly   bool
 }
 
 // stepWait is what a step waits for, and the steps that cannot begin before its end.
@@ -75,7 +72,7 @@ func (s *server) order(ctx context.Context, r *http.Request, _ *kept) (content, 
 	became, _ := s.outcomes.Get(r.URL.Query().Get("command"))
 	p := orderPage{
 		Task: t, Name: s.Name, Show: r.URL.Query().Get("show"),
-		ReadOnly: s.ReadOnly, Timeline: view.Timeline(*t), Waits: waitsOf(t),
+		Timeline: view.Timeline(*t), Waits: waitsOf(t),
 		Questions: s.questions(open), Outcome: became,
 	}
 	if p.Show != "timeline" && p.Show != "events" && p.Show != "messages" {
@@ -117,8 +114,6 @@ func (s *server) advise(p *orderPage) {
 		v := adviceOf(a)
 		v.MayOutput = a.Do.Command == "resolve" && render.MayOutput(p.Task, a.Do.Step, a.Do.Fact)
 		v.Task = p.Task
-		v.Token = s.secret
-		v.ReadOnly = s.ReadOnly
 		if a.Do.Command == "resubmit" && !v.NeedInput && len(p.Others) == 0 && p.Primary == nil {
 			p.Primary = &v
 			continue
@@ -203,8 +198,7 @@ func withAttempts(all []view.Moment, t *client.Task) []view.Moment {
 }
 
 func adviceOf(a render.Advice) advice {
-	v := advice{Advice: a, Label: strings.ToUpper(a.Do.Command[:min(1, len(a.Do.Command))]) +
-		a.Do.Command[min(1, len(a.Do.Command)):]}
+	v := advice{Advice: a, Label: strings.ToUpper(a.Do.Command[:1]) + a.Do.Command[1:]}
 	switch a.Do.Command {
 	case "undo", "cancel":
 		v.Danger = true
@@ -240,9 +234,7 @@ func (s *server) move(ctx context.Context, r *http.Request, _ *kept) (content, e
 		Now, Then template.HTML
 		Unknown   string // reason why there is no picture of the second definition
 		Simulate  string // command that simulates the move
-		Token     string
-		ReadOnly  bool
-	}{Task: t, Plan: plan, Token: s.secret, ReadOnly: s.ReadOnly}
+	}{Task: t, Plan: plan}
 	data.Simulate = fmt.Sprintf("%s move %s --definition %s --simulate --dry-run", s.Program, t.OrderID, plan.Definition)
 	data.Now = picture(nodesOf(t), diagram.Down, "steps of order "+t.OrderID+" as it runs now")
 	if plan.Definition != "" {

@@ -12,15 +12,10 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/bulk"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
-
-// states lists the states that a reader can choose for the listing of orders.
-var states = []core.State{
-	core.Processing, core.Compensating, core.Error, core.Processed, core.Compensated,
-	core.Cancelled, core.Closed,
-}
 
 type filter struct {
 	State, Workflow, Step, Code, Older, Prefix, Children, Cursor string
@@ -58,23 +53,17 @@ func address(page string, values map[string]string) string {
 	return page + "?" + q.Encode()
 }
 
+// query returns the query of the filter, in which empty fields select all.
 func (f filter) query() (client.Query, error) {
-	q := client.Query{
-		State: client.State(f.State), Workflow: f.Workflow, Step: f.Step, Code: f.Code,
-		IDPrefix: f.Prefix, PageSize: rowsOnPage,
+	where := bulk.Where{
+		"state": f.State, "workflow": f.Workflow, "step": f.Step, "code": f.Code, "older": f.Older, "id": f.Prefix,
 	}
-	if f.State != "" && !slices.Contains(states, core.State(f.State)) {
-		return q, fmt.Errorf("%w: %.50q is not a state of an order; choose one from the menu",
-			client.ErrInvalid, f.State)
+	maps.DeleteFunc(where, func(_, value string) bool { return value == "" })
+	q, err := where.Query("")
+	if err != nil {
+		return q, fmt.Errorf("%w: %w", client.ErrInvalid, err)
 	}
-	if f.Older != "" {
-		d, ok := core.ParseDuration(f.Older)
-		if !ok {
-			return q, fmt.Errorf("%w: %.50q is not an age; write it like 10m, 24h or 7d", client.ErrInvalid,
-				f.Older)
-		}
-		q.OlderThan = d.Std()
-	}
+	q.PageSize = rowsOnPage
 	if f.Step+f.Code+f.Prefix != "" {
 		q.PageSize = 500
 	}
@@ -128,7 +117,7 @@ func (s *server) menus(ctx context.Context, f filter) (m menus, err error) {
 	if err != nil {
 		return m, err
 	}
-	for _, state := range states {
+	for _, state := range bulk.States {
 		of := f
 		of.State = string(state)
 		c := choice{number: number{State: state, N: -1}, Address: of.Address(""), Now: of.State == f.State}
@@ -192,10 +181,9 @@ func (s *server) orders(ctx context.Context, r *http.Request, k *kept) (content,
 		First         bool
 		Unlisted      string
 		ReachedBounds bool
-		Program       string
 	}{
 		Filter: f, Rows: rows, New: fresh, Looked: x.looked, Again: f.Address(f.Cursor), First: f.Cursor == "",
-		Unlisted: s.Client.Unlisted(), Program: s.Program,
+		Unlisted:      s.Client.Unlisted(),
 		ReachedBounds: len(x.orders) < rowsOnPage && x.next != "",
 	}
 	data.menus, err = s.menus(ctx, f)

@@ -272,8 +272,7 @@ func (s *server) health(ctx context.Context, _ *http.Request, _ *kept) (content,
 		return content{}, err
 	}
 	return content{Title: "Health", Template: "health", Data: struct {
-		At      time.Time
-		Program string
-		Checks  []client.Check
-	}{at, s.Program, x.checks}}, nil
+		At     time.Time
+		Checks []client.Check
+	}{at, x.checks}}, nil
 }
