@@ -40,15 +40,10 @@ func TestMetricsOfOrdersInError(t *testing.T) {
 	submit(t, s, "o-2", "")
 	wait(t, s, "o-1")
 	wait(t, s, "o-2")
-	until := func(what string, is func(text string) bool) {
-		t.Helper()
-		for end := time.Now().Add(patience); !is(scraped(s)); time.Sleep(10 * time.Millisecond) {
-			require.False(t, time.Now().After(end), "%s\n%s", what, scraped(s))
-		}
-	}
 	older := regexp.MustCompile(
 		`stepkeeper_oldest_in_error_seconds\{workflow="pair"\} (0\.[0-9]*[1-9]|[1-9])`)
-	until("two orders are in Error", func(text string) bool {
+	eventually(t, "two orders are in Error", func() bool {
+		text := scraped(s)
 		return strings.Contains(text, `stepkeeper_orders_in_error{workflow="pair"} 2`) &&
 			older.MatchString(text)
 	})
@@ -58,7 +53,7 @@ func TestMetricsOfOrdersInError(t *testing.T) {
 			Reason: "by hand",
 		}})
 	}
-	until("none is any more", func(text string) bool { return !strings.Contains(text, "in_error") })
+	eventually(t, "none is any more", func() bool { return !strings.Contains(scraped(s), "in_error") })
 }
 
 // A step without a reply in time is counted when the Supervisor hands it back.
@@ -122,14 +117,8 @@ func TestMetrics(t *testing.T) {
 		`stepkeeper_order_duration_seconds_bucket{state="Processed",workflow="pair",le="120"} 3`,
 		`stepkeeper_step_duration_seconds_count{step="first",workflow="pair"} 3`,
 		`stepkeeper_step_duration_seconds_count{step="second",workflow="pair"} 3`,
-		`stepkeeper_queue_messages{queue="replies",state="visible"} 0`,
-		`stepkeeper_queue_messages{queue="replies",state="in-flight"} 0`,
-		`stepkeeper_queue_messages{queue="replies",state="delayed"} 0`,
-		`stepkeeper_queue_oldest_seconds{queue="replies"} 0`,
-		`stepkeeper_agent_requests_in_flight{agent="shop"} 0`,
 		`stepkeeper_agent_requests_total{agent="shop",outcome="failed"} 1`,
-		"stepkeeper_commit_group_size_count ", "stepkeeper_sweep_lag_seconds 0",
-		"stepkeeper_queues_unattended 0", "go_goroutines ",
+		"stepkeeper_sweep_lag_seconds 0", "go_goroutines ",
 	} {
 		require.Contains(t, text, want)
 	}
@@ -143,9 +132,6 @@ func TestMetrics(t *testing.T) {
 	require.NoError(t, err)
 	require.LessOrEqual(t, time.Since(time.Unix(int64(at), 0)).Abs(), 5*time.Minute)
 	require.False(t, regexp.MustCompile(`_sum(\{[^}]*\})? -`).MatchString(text))
-	if t.Failed() {
-		t.Log(text)
-	}
 
 	var exposed strings.Builder // without what depends on how fast this machine is
 	varies := regexp.MustCompile(`^(stepkeeper_\S*(?:_seconds|_size|_messages|_requests|panics_total)\S* ).*`)

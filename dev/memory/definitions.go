@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"maps"
 	"sync"
 
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -18,13 +17,6 @@ type Definitions struct {
 
 // NewDefinitions returns an empty Definitions.
 func NewDefinitions() *Definitions { return &Definitions{data: map[string][]byte{}} }
-
-// Clone returns a copy with the same content.
-func (d *Definitions) Clone() *Definitions {
-	d.mu.RLock()
-	defer d.mu.RUnlock()
-	return &Definitions{data: maps.Clone(d.data)}
-}
 
 // Definition returns a copy of the definition with this hash, or port.ErrNotFound.
 func (d *Definitions) Definition(ctx context.Context, hash string) ([]byte, error) {

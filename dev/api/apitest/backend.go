@@ -76,7 +76,6 @@ type Backend struct {
 	failures int // number of submissions that still fail
 	failure  error
 	down     error
-	Batches  []int // number of orders in each call of Submit
 	Commands []message.Control
 	Rejected []api.Rejected
 }
@@ -155,7 +154,6 @@ func (b *Backend) broken(method string) error {
 func (b *Backend) Submit(_ context.Context, orders []message.SubmitOrder) []api.SubmitResult {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.Batches = append(b.Batches, len(orders))
 	results := make([]api.SubmitResult, len(orders))
 	for i, o := range orders {
 		if o.OrderID == b.Panic && b.Panic != "" {
@@ -194,7 +192,7 @@ func (b *Backend) submit(o message.SubmitOrder) api.SubmitResult {
 		}
 	default:
 		b.orders[o.OrderID] = o.Order
-		t := NewTask(o.OrderID)
+		t := newTask(o.OrderID)
 		t.ContentHash = hash
 		b.put(t)
 	}
@@ -204,8 +202,8 @@ func (b *Backend) submit(o message.SubmitOrder) api.SubmitResult {
 	return r
 }
 
-// NewTask returns a task of Definition whose first step is claimed.
-func NewTask(id string) *protocol.Task {
+// newTask returns a task of Definition whose first step is claimed.
+func newTask(id string) *protocol.Task {
 	return &protocol.Task{
 		OrderID: id, Workflow: Definition.Name, Definition: Definition.Hash,
 		ProcessState: core.Processing, Created: Now,
