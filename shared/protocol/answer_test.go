@@ -94,16 +94,6 @@ func TestThirtyTwoPeopleVote(t *testing.T) {
 	require.Len(t, d.task.Step("w").Answers.Votes, core.MaxVoters)
 }
 
-// P28: the value of an event is bounded.
-func TestValuesAreBounded(t *testing.T) {
-	d := newDesk(t, asked(`{}`, byName))
-	d.decide(d.submit)
-	text := func(n int) string { return `"` + strings.Repeat("x", n-2) + `"` }
-	d.refused(answered(1, "shop", text(core.MaxAnswerValue+1)))
-	d.decide(answered(2, "shop", text(core.MaxAnswerValue)))
-	d.expect(nil, "Processed: w Processed/1", "")
-}
-
 // P28: an event whose value does not fit into the document is refused, and the order continues to wait. If
 // space is short, the reason of a refusal is left out.
 func TestAnEventThatDoesNotFit(t *testing.T) {

@@ -96,6 +96,15 @@ func TestLongCodesAreCutBetweenCharacters(t *testing.T) {
 	require.Equal(t, want, got)
 }
 
+// A text of the longest length is kept as it is; a longer one is cut at the border of a character.
+func TestTextsAreCutAtACharacter(t *testing.T) {
+	whole := strings.Repeat("é", core.MaxMessage/2)
+	require.Equal(t, whole, core.TrimMessage(whole))
+	got, want := core.TrimMessage(whole+"x"), strings.Repeat("é", (core.MaxMessage-len("…"))/2)+
+		"…"
+	require.Equal(t, want, got)
+}
+
 // P32. Time in a queue counts neither against an undo nor against the hop budget.
 // Broken by: undoOverdue does not look at the backlog; backlog keeps the hop.
 func TestBacklogIsNotCounted(t *testing.T) {

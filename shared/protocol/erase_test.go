@@ -172,29 +172,3 @@ func TestErasedOrderStoresNoTextOfLaterCommands(t *testing.T) {
 		}
 	}
 }
-
-// P52, P41: an erased child can neither be undone nor return its output, so it replies like an expired one.
-func TestErasedChildAnswers(t *testing.T) {
-	for end, want := range map[core.State]core.ChildState{
-		core.Processed: core.ChildExpired, core.Closed: core.ChildExpired,
-		core.Compensated: core.ChildCompensated,
-	} {
-		d := newDesk(t, workflow(step("a"), step("b")))
-		d.task = ended(end)
-		d.task.Parent = &core.Parent{OrderID: "p", Step: "each", Attempt: 1}
-		d.decide(erase("e1"))
-		for attempt, ask := range map[int]core.ChildAsk{1: core.AskStart, 2: core.AskUndo, 3: core.AskStart} {
-			dec, err := d.try(core.AskChild{OrderID: orderID, Parent: core.Parent{
-				OrderID: "p", Step: "each",
-				Attempt: attempt,
-			}, Ask: ask, Definition: d.def.Hash})
-			require.NoError(t, err, "%+v", end)
-			require.Equal(t, end, dec.Task.ProcessState)
-			require.Len(t, dec.Effects, 1, "%+v", end)
-			e, ok := dec.Effects[0].(core.ChildEnded)
-			require.True(t, ok, "%+v", end)
-			require.Equal(t, want, e.State, "%+v", end)
-			require.Equal(t, attempt, e.Parent.Attempt, "%+v", end)
-		}
-	}
-}

@@ -29,23 +29,6 @@ func TestTheCodeOfAFailureThatIsGoneOnAfter(t *testing.T) {
 	}
 }
 
-// P42, P12: later steps read the failure of the do, not that of its undo.
-func TestTheFailureOfTheDoIsSeen(t *testing.T) {
-	d := newDesk(t, workflow(step("a", goingOn), step("b", after("a"))))
-	var seen string
-	d.def.Expr = &expressions{input: map[int]func(core.Environment) (json.RawMessage, error){
-		1: func(env core.Environment) (json.RawMessage, error) { seen = env.Failures["a"]; return nil, nil },
-	}}
-	d.decide(core.Submitted{OrderID: orderID, Workflow: "test", ContentHash: "c0ffee", KnownHash: "c0ffee"})
-	d.decide(coded(failed("a", 1), "no-such-zone"))
-	d.decide(coded(undoFailed("a", 2), "busy"))
-	d.wait(core.Minute)
-	d.decide(core.Wake{Step: "a", Attempt: 2})
-	d.decide(undone("a", 3))
-	require.Equal(t, "no-such-zone", seen)
-	require.Equal(t, "busy", d.task.Steps[0].Error.Code)
-}
-
 // P42: a step that was attempted may have had its effect, so an input that fails later leads to its undo as
 // well.
 func TestAnInputThatFailsAtAnotherAttempt(t *testing.T) {

@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
 // returning returns a workflow whose point of no return can be proven to have had no effect.
@@ -105,84 +104,4 @@ func TestRefusedCommandStaysRefused(t *testing.T) {
 			require.True(t, d.accepted(core.Command{Name: core.UndoCommand, ID: "new", Number: d.task.Commands.Number}))
 		})
 	}
-}
-
-// P5. A command with an old number is refused for that, and needs no place.
-func TestOldNumbersAreNotRemembered(t *testing.T) {
-	d := begun(t, step("a", stopping))
-	d.decideAll(failed("a", 1), core.Command{Name: core.Resubmit, ID: "r", Number: 0})
-	for i := range 40 {
-		d.refused(core.Command{Name: core.UndoCommand, ID: fmt.Sprintf("u%d", i), Number: 0})
-	}
-	require.Equal(t, 1, d.task.Commands.Number)
-	require.Empty(t, d.task.Commands.Refused)
-}
-
-// P36. Refused answers that no step takes leave the verdicts of commands alone, and stay refused after a move
-// to a definition that takes them.
-func TestRefusedAnswersAreKeptApart(t *testing.T) {
-	d := begun(t, step("a", stopping))
-	d.refused(core.Command{Name: core.UndoCommand, ID: "u", Number: 0})
-	event := func(id string) core.Answered {
-		return core.Answered{ID: id, Name: "bought", By: "ann", Value: json.RawMessage(`1`)}
-	}
-	for i := range 12 {
-		require.False(t, d.accepted(event(fmt.Sprintf("e%d", i))), "an answer is accepted that no step takes")
-	}
-	require.Len(t, d.task.Commands.Verdicts, 1)
-	require.Equal(t, "u", d.task.Commands.Verdicts[0].ID)
-	if v := d.task.Verdict("e0"); v == nil || v.Accepted || v.Command != "answer" || v.Reason == "" {
-		t.Errorf("the sender of the answer reads %+v", v)
-	}
-	to := workflow(step("a", stopping), core.StepDefinition{
-		Name: "w", After: []string{"a"},
-		Timeout: core.Hour, OnFailure: core.OnFailureUndo,
-		Answer: &core.Answer{Event: "bought", OnTimeout: core.OnFailureUndo},
-	})
-	to.Hash = "another"
-	d.settle(d.decide(failed("a", 1)))
-	dec := d.decide(core.Command{
-		Name: core.Move,
-		ID:   "m", Number: d.task.Commands.Number,
-		To: &core.Target{Definition: to},
-	})
-	require.True(t, dec.Verdict.Accepted, dec.Verdict.Reason)
-	d.def = to
-	require.False(t, d.accepted(event("e0")), "an answer was refused, and is accepted now")
-	require.True(t, d.accepted(event("new")), "another answer is refused")
-}
-
-// P36. An answer that its step has refused stays refused when its verdict has left the list of that step.
-func TestRefusedAnswerOfAStepStaysRefused(t *testing.T) {
-	d := newDesk(t, asked(`{}`, byName, stopping,
-		func(s *core.StepDefinition) { s.Answer.Refuse = `value == "no"` }))
-	d.decide(d.submit)
-	event := func(id, value string) core.Answered {
-		return core.Answered{ID: id, Name: "bought", By: "ann", Value: json.RawMessage(value)}
-	}
-	d.decide(event("yes", `"no"`)) // The answer is refused for good, and the task stops.
-	require.Equal(t, core.Error, d.task.ProcessState)
-	require.False(t, d.accepted(event("first", `1`)), "a second event is accepted")
-	for i := range 9 {
-		d.decide(event(fmt.Sprintf("e%d", i), `"no"`))
-	}
-	d.decide(core.Command{Name: core.Resubmit, ID: "r", Number: 0}) // the next round
-	require.False(t, d.accepted(event("first", `1`)), "an answer was refused, and is accepted in the next round")
-}
-
-// The number of refusals that a task remembers is bounded, and they are stored.
-func TestRefusalsAreBoundedAndStored(t *testing.T) {
-	d := returning(t)
-	flood(d, 60)
-	for command, all := range d.task.Commands.Refused {
-		if len(all) > 16 {
-			t.Errorf("it remembers %d of %s", len(all), command)
-		}
-	}
-	text, err := state.EncodeTask(d.task)
-	require.NoError(t, err)
-	again, err := state.DecodeTask(text)
-	require.NoError(t, err)
-	require.Equal(t, d.task.Commands.Refused["cancel"], again.Commands.Refused["cancel"])
-	require.Len(t, again.Commands.Refused, len(d.task.Commands.Refused))
 }

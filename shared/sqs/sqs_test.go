@@ -174,18 +174,6 @@ func TestDepthThatIsNotReported(t *testing.T) {
 	}
 }
 
-// With addresses handed over nothing is looked up.
-func TestOnlyTheDeployedQueues(t *testing.T) {
-	local(t)
-	queues := connect(t,
-		http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("SQS was asked") }),
-		sqs.Config{URLs: map[string]string{"replies": "http://127.0.0.1/000000000000/replies"}})
-	_, err := queues.Queue("replies")
-	require.NoError(t, err)
-	_, err = queues.Queue("control")
-	require.ErrorIs(t, err, port.ErrNotFound)
-}
-
 // Names are those without the prefix, and none is empty. What ends with the caller's context is said so.
 func TestNamesAndThePrefix(t *testing.T) {
 	local(t)
@@ -288,9 +276,10 @@ func TestGroup(t *testing.T) {
 		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
 		_, _ = w.Write([]byte(`{"Successful":[{"Id":"0","MessageId":"m"},{"Id":"1","MessageId":"n"}]}`))
 	})
-	q, err := connect(t, h, sqs.Config{
-		URLs: map[string]string{"requests-payment": "http://127.0.0.1/1/pay"},
-	}).Queue("requests-payment")
+	queues := connect(t, h, sqs.Config{URLs: map[string]string{"requests-payment": "http://127.0.0.1/1/pay"}})
+	_, err := queues.Queue("control")
+	require.ErrorIs(t, err, port.ErrNotFound, "with addresses handed over nothing is looked up")
+	q, err := queues.Queue("requests-payment")
 	require.NoError(t, err)
 	_ = q.Send(context.Background(), []port.Message{
 		{Body: []byte("{}"), Group: "acme"},
