@@ -248,6 +248,9 @@ func TestOutcomes(t *testing.T) {
 		"a deadline and a code": {
 			always(nil, worker.WithCode(context.DeadlineExceeded, "slow")), core.OutcomeRetryLater, "slow", "", 0,
 		},
+		"a code with a line break": {
+			always(nil, worker.WithCode(boom, "a\nb")), core.OutcomeRetryLater, "a b", "boom", 0,
+		},
 		"a wait below zero": {
 			always(nil, worker.RetryAfter(boom, -time.Second)), core.OutcomeRetryLater, "failed", "boom", 0,
 		},
