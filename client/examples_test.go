@@ -3,16 +3,12 @@ package client_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/client"
-	"github.com/stepkeeper/stepkeeper/dev/api"
-	"github.com/stepkeeper/stepkeeper/dev/embedded"
-	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 )
 
 // An application submits an order and waits for its end. A second submission with the same ID has no effect.
@@ -71,27 +67,15 @@ func ExampleClient_List() {
 	// o-2
 }
 
-// devServer starts the server of `stepkeeper dev`, with an agent whose charges succeed.
+// devServer starts the server of `stepkeeper dev`.
 func devServer() (address string, stop func()) {
 	folder, err := os.MkdirTemp("", "stepkeeper-example-")
 	if err != nil {
 		panic(err)
 	}
-	if err := os.WriteFile(filepath.Join(folder, "order.yaml"), []byte(saga), 0o600); err != nil {
-		panic(err)
-	}
-	charge := func(context.Context, worker.Call) (any, error) { return nil, nil }
-	runtime, err := embedded.Open(context.Background(), embedded.Options{
-		Data: filepath.Join(folder, "data"), Workflows: folder,
-		Operations: map[string]worker.Operations{"shop": {worker.AnyOperation: {Run: charge}}},
-	})
+	address, end, err := started(folder, nil)
 	if err != nil {
 		panic(err)
 	}
-	server := httptest.NewServer(api.New(api.Config{Backend: runtime}))
-	return server.URL, func() {
-		server.Close()
-		_ = runtime.Close()
-		_ = os.RemoveAll(folder)
-	}
+	return address, func() { _ = errors.Join(end(), os.RemoveAll(folder)) }
 }

@@ -48,30 +48,38 @@ type realRig struct {
 func newRealRig(t *testing.T) *realRig {
 	t.Helper()
 	r := &realRig{T: t}
-	flows := filepath.Join(t.TempDir(), "workflows")
-	require.NoError(t, os.MkdirAll(flows, 0o755))
-	require.NoError(t, os.WriteFile(filepath.Join(flows, "order.yaml"), []byte(saga), 0o600))
-	stack, err := embedded.Open(t.Context(), embedded.Options{
-		Data: filepath.Join(t.TempDir(), "data"), Workflows: flows, ReplyTo: []string{"shop"},
-		Clock: port.ClockFunc(func() time.Time { return time.Now().Add(time.Duration(r.ahead.Load())) }),
-		Operations: map[string]worker.Operations{"shop": {worker.AnyOperation: {
-			Run: func(_ context.Context, c worker.Call) (any, error) { return map[string]string{"key": c.Key}, nil },
-		}}},
-	})
+	url, end, err := started(t.TempDir(), port.ClockFunc(func() time.Time {
+		return time.Now().Add(time.Duration(r.ahead.Load()))
+	}))
 	require.NoError(t, err)
-	s := httptest.NewServer(api.New(api.Config{Backend: stack}))
 	t.Cleanup(func() {
-		s.Close()
-		if err := stack.Close(); err != nil {
+		if err := end(); err != nil {
 			t.Error(err)
 		}
 	})
-	r.client, err = client.New(s.URL)
+	r.url = url
+	r.client, err = client.New(url)
 	require.NoError(t, err)
-	r.url = s.URL
 	r.sdk = sqs.New(sqs.Options{
-		Region: "local", BaseEndpoint: &s.URL,
+		Region: "local", BaseEndpoint: &url,
 		Credentials: credentials.NewStaticCredentialsProvider("any", "thing", ""),
 	})
 	return r
+}
+
+// started starts the runtime of `stepkeeper dev` in a folder, with an agent whose charges succeed.
+func started(folder string, clock port.Timer) (url string, end func() error, err error) {
+	if err := os.WriteFile(filepath.Join(folder, "order.yaml"), []byte(saga), 0o600); err != nil {
+		return "", nil, err
+	}
+	charge := func(_ context.Context, c worker.Call) (any, error) { return map[string]string{"key": c.Key}, nil }
+	runtime, err := embedded.Open(context.Background(), embedded.Options{
+		Data: filepath.Join(folder, "data"), Workflows: folder, ReplyTo: []string{"shop"}, Clock: clock,
+		Operations: map[string]worker.Operations{"shop": {worker.AnyOperation: {Run: charge}}},
+	})
+	if err != nil {
+		return "", nil, err
+	}
+	server := httptest.NewServer(api.New(api.Config{Backend: runtime}))
+	return server.URL, func() error { server.Close(); return runtime.Close() }, nil
 }

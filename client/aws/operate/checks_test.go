@@ -15,6 +15,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/client/aws"
+	"github.com/stepkeeper/stepkeeper/client/aws/operate"
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/internal/awsstub"
 	"github.com/stepkeeper/stepkeeper/internal/stacktest"
@@ -446,3 +447,24 @@ func TestChecksOfDeadLetters(t *testing.T) {
 }
 
 func millis(t time.Time) string { return strconv.FormatInt(t.UnixMilli(), 10) }
+
+// The concurrency that the deployment's functions need is compared with the account's limits, and a missing
+// right is reported.
+func TestRoom(t *testing.T) {
+	environment(t)
+	c := newCloud(t)
+	c.outputs = golden(t)
+	o := aws.Options{Region: "eu-central-1", Endpoint: c.URL}
+	const needs = 3*5 + 4*5 + 1 // mappings of the Scheduler and of four agents, and the Supervisor
+	room, err := operate.RoomOf(t.Context(), "Shop", o)
+	require.NoError(t, err)
+	require.Equal(t, 10, room.Limit)
+	require.Equal(t, needs, room.Needs)
+	c.failing.Store(&[2]string{"lambda:GetAccountSettings", "AccessDeniedException"})
+	_, err = operate.RoomOf(t.Context(), "Shop", o)
+	require.ErrorIs(t, err, client.ErrForbidden)
+	require.ErrorContains(t, err, "lambda:GetAccountSettings")
+	require.NotContains(t, err.Error(), "attach the policy")
+	_, err = operate.RoomOf(t.Context(), "None", o)
+	require.ErrorIs(t, err, aws.ErrNoStack)
+}

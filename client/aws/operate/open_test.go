@@ -65,6 +65,8 @@ func (c *cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		action = "sqs:" + strings.TrimSuffix(operation, "Batch")
 	case strings.HasPrefix(r.URL.Path, "/2015-03-31/event-source-mappings/"):
 		action = "lambda:GetEventSourceMapping"
+	case strings.HasSuffix(r.URL.Path, "/account-settings"):
+		action = "lambda:GetAccountSettings"
 	}
 	code := ""
 	if f := c.failing.Load(); f != nil && f[0] == action {
@@ -87,6 +89,8 @@ func (c *cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			answer = `{"Type":"User","Message":"The resource you requested does not exist."}`
 		}
 		fmt.Fprint(w, answer)
+	case action == "lambda:GetAccountSettings":
+		fmt.Fprint(w, `{"AccountLimit":{"ConcurrentExecutions":10}}`)
 	default:
 		c.sqs.ServeHTTP(w, r)
 	}

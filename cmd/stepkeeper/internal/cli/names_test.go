@@ -218,17 +218,7 @@ func TestLinks(t *testing.T) {
 	for file, text := range all {
 		require.NotContains(t, text, "\n<<<<<<< ", file)
 		require.NotContains(t, text, "\n>>>>>>> ", file)
-		var fences int
-		lines := strings.Split(text, "\n")
-		for i, line := range lines {
-			if strings.HasPrefix(line, "```") {
-				fences++
-			}
-			if fences%2 == 1 {
-				lines[i] = ""
-			}
-		}
-		text = strings.Join(lines, "\n")
+		_, text = snippets(file, text)
 		for _, m := range link.FindAllStringSubmatch(text, -1) {
 			require.NoError(t, follow(all, file, m[1]+m[2]), file)
 			followed++
