@@ -27,10 +27,9 @@ func Fact(w *world.Simulation, t *protocol.Task) (string, core.Fact) {
 		if s.Children.ResolveRefusal(core.Undone) == "" {
 			return s.Name, core.Undone // by hand
 		}
-		doubtful := inDoubt(s)
-		// The operator states only one fact after each claim.
+		// The operator states only one fact after each claim, and none about a step without an agent.
 		stated := s.Resolved != nil && s.Resolved.At > s.Claim.At
-		if !doubtful || stated || svc != nil && svc.Pending > 0 ||
+		if d.Agent == "" || !inDoubt(s) || stated || svc != nil && svc.Pending > 0 ||
 			now <= s.LastStop().Add(def.Agents[d.Agent].ClockSkew) {
 			continue
 		}
