@@ -69,7 +69,7 @@ func NewSimulation(sc world.Scenario, c world.Chooser) *world.Simulation {
 		Leases: map[string]memory.Lease{}, Answered: map[string]bool{},
 		Traits: map[string]world.Trait{}, Outages: map[string]int64{}, Expired: map[string]int64{},
 		Coming: map[string]int64{}, Nth: world.Counters.Get().(map[world.Occasion]int),
-		Hash: 14695981039346656037, Checks: world.Checks{}, Often: &world.Often, Newer: sc.Newer(),
+		Hash: 14695981039346656037, Checks: world.Checks{}, Newer: sc.Newer(),
 		Defs: sc.Definitions(),
 	}
 	w.Start = world.Noon
@@ -239,7 +239,7 @@ func Boot(p *world.Process) {
 			Pause: func(_ context.Context, try int) error { return carriedOn(w, try) },
 		})
 		if w.Embedded {
-			Invoke(w, p, "restart", func(*world.Invocation) {
+			Invoke(w, p, func(*world.Invocation) {
 				_, _ = p.Scheduler.Restart(Ctx)
 			})
 		}
@@ -323,16 +323,6 @@ func newWorker(w *world.Simulation, p *world.Process) *worker.Worker {
 	return made
 }
 
-// backoff returns the time for which a returned message stays invisible. For the tests in
-// simulate/internal/explore, states that differ only in message IDs are equal. In these tests the jitter
-// therefore must not depend on the message ID.
-func backoff(w *world.Simulation, d port.Delivery) time.Duration {
-	if w.Driver != nil {
-		d.ID = ""
-	}
-	return d.Backoff(world.Visibility * time.Millisecond)
-}
-
 // Deliver lets a process handle a batch of messages. It deletes the handled messages and returns the others
 // to the queue.
 func Deliver(w *world.Simulation, p *world.Process, q *world.Queue, letters []*world.Letter) {
@@ -343,7 +333,7 @@ func Deliver(w *world.Simulation, p *world.Process, q *world.Queue, letters []*w
 			w.Trace(q.Name, p.Name, world.Describe(l.Message))
 		}
 	}
-	Invoke(w, p, q.Name, func(iv *world.Invocation) {
+	Invoke(w, p, func(iv *world.Invocation) {
 		receipts, again := handle(w, iv, q, letters, ds)
 		if iv.Dead {
 			return
@@ -388,7 +378,7 @@ func handle(w *world.Simulation, iv *world.Invocation, q *world.Queue, letters [
 			return []string{ds[0].Receipt}, nil
 		}
 		if v.After <= 0 {
-			v.After = backoff(w, ds[0])
+			v.After = ds[0].Backoff(world.Visibility * time.Millisecond)
 		}
 		return nil, []again{{ds[0].Receipt, v.After}}
 	case world.AClient:
@@ -405,7 +395,7 @@ func handle(w *world.Simulation, iv *world.Invocation, q *world.Queue, letters [
 	}
 	for i := range ds {
 		if slices.Contains(failed, ds[i].Receipt) {
-			back = append(back, again{ds[i].Receipt, backoff(w, ds[i])})
+			back = append(back, again{ds[i].Receipt, ds[i].Backoff(world.Visibility * time.Millisecond)})
 		} else {
 			check.Taken(w, letters[i].Message)
 			done = append(done, ds[i].Receipt)
@@ -439,7 +429,7 @@ func planSweep(w *world.Simulation) {
 func tick(w *world.Simulation) {
 	var up []*world.Process
 	for _, p := range w.Procs {
-		if p.Role == world.ASupervisor && p.Up && p.Paused <= w.Now {
+		if p.Role == world.ASupervisor && p.Up {
 			up = append(up, p)
 		}
 	}
@@ -454,11 +444,11 @@ func tick(w *world.Simulation) {
 	case world.TicksOverlap:
 		w.Trace("world", "", "two ticks at once")
 		clear(w.Leases)
-		Invoke(w, up[len(up)-1], "sweep", sweep)
+		Invoke(w, up[len(up)-1], sweep)
 		clear(w.Leases)
 	}
 	if p.Up {
-		Invoke(w, p, "sweep", sweep)
+		Invoke(w, p, sweep)
 	}
 }
 

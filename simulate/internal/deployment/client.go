@@ -56,7 +56,7 @@ func application(w *world.Simulation) {
 				OrderID: id, Workflow: w.Def.Name, Order: content(w),
 			},
 		}
-		if i%2 == 0 && w.Driver == nil && w.Room.Limit == 0 { // too large to be stored in the task
+		if i%2 == 0 && w.Room.Limit == 0 { // too large to be stored in the task
 			o.Submit.Order = append(slices.Clip(o.Submit.Order),
 				bytes.Repeat([]byte(" "), protocol.InlineOrder)...)
 		}
@@ -146,7 +146,7 @@ func Submit(w *world.Simulation, o *world.Order) {
 		return
 	}
 	w.Trace("application", p.Name, "submits "+o.Id)
-	Invoke(w, p, "submit", func(iv *world.Invocation) {
+	Invoke(w, p, func(iv *world.Invocation) {
 		m := o.Submit
 		iv.Direct = &m
 		iv.About = o.Id
@@ -410,7 +410,7 @@ func Instruct(w *world.Simulation, o *world.Order, ev core.Event, direct bool) {
 	c := message.Control{OrderID: o.Id, Event: ev}
 	w.Trace("operator", "", fmt.Sprintf("%s %s %s %s", c.Kind(), c.OrderID, world.StepOf(ev), core.CommandOf(ev).Fact))
 	if p := anyScheduler(w, o.Id); direct && p != nil {
-		Invoke(w, p, string(c.Kind()), func(iv *world.Invocation) {
+		Invoke(w, p, func(iv *world.Invocation) {
 			iv.Direct = &c
 			iv.About = c.OrderID
 			_, _ = p.Scheduler.Command(Ctx, c)

@@ -90,7 +90,7 @@ func consumer(q *world.Queue) *world.Process {
 	first := q.Turn + q.W.Choose("consumer", q.Name, n, 0.2)
 	for i := range n {
 		p := q.Consumers[(first+i)%n]
-		if p.Up && p.Paused <= q.W.Now && !(q.W.Traits[p.Agent].Serial && len(p.Running) > 0) {
+		if p.Up && !(q.W.Traits[p.Agent].Serial && len(p.Running) > 0) {
 			q.Turn = (first + i) % n
 			return p
 		}
@@ -159,16 +159,10 @@ func (q queuePort) Send(_ context.Context, messages []port.Message) []error {
 	errs := make([]error, len(messages))
 	if r, ok := messages[0].Value.(*message.Reply); ok && q.p.Role == world.AnAgent {
 		check.Answers(w.Cur, r)
-		// The tests in simulate/internal/explore lose this reply, because it would multiply their states. Other
-		// runs deliver it.
-		if w.Driver != nil && check.Late(r) {
-			return errs
-		}
 	}
 	err := portCall(w.Cur, world.CallSend, q.q.Name, func(f world.Fault) error {
 		for i := range messages {
 			if f == world.PartialBatch && i == len(messages)/2 {
-				w.Cur.Trouble = true
 				errs[i] = port.ErrUnavailable
 				continue
 			}

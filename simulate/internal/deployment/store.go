@@ -169,7 +169,6 @@ func (s storePort) Load(_ context.Context, ids []string) ([]*port.Record, []erro
 			if struck < 0 {
 				return port.ErrUnavailable
 			}
-			iv.Trouble = true
 		}
 		for i, id := range ids {
 			if i == struck {
@@ -196,9 +195,6 @@ func (s storePort) Content(_ context.Context, id, hash string) (content []byte, 
 		}
 		// An error means that the content has expired or was erased after the handler loaded the task.
 		content, err = r.ContentOf(id, hash)
-		if err != nil {
-			s.p.W.Cur.Trouble = true
-		}
 		return err
 	})
 	return content, err
@@ -242,7 +238,6 @@ func (s storePort) Due(_ context.Context, bucket port.Bucket, shard int, before 
 		found = memory.Due(inShard(st, shard), bucket, before, after, limit)
 		switch f {
 		case world.MissingIndex:
-			s.p.W.Cur.Trouble = true
 			found = found[:len(found)/2]
 		case world.StaleIndex, world.TerminalAsDue:
 			found = hallucinate(st, found, f, shard, limit)
