@@ -32,8 +32,8 @@ var (
 	laterKeys = token.Fixed(true)
 )
 
-// Ctx is the context of every call of an actor.
-var Ctx = context.Background()
+// ctx is the context of every call of an actor.
+var ctx = context.Background()
 
 // ear is the handler of the actors' logs. It reports a violation for a panic, even if the actor has recovered
 // from the panic.
@@ -172,7 +172,7 @@ func start(w *world.Simulation, instances int, taken []string) {
 	}
 	process(w, "application", world.AClient, "", received...)
 	for _, p := range w.Procs {
-		Boot(p)
+		boot(p)
 	}
 }
 
@@ -223,8 +223,8 @@ func skewed(w *world.Simulation, name string) int64 {
 	return int64(v) * w.Skew() / (2 * grid)
 }
 
-// Boot starts a process with a new actor, which has no state of an earlier actor.
-func Boot(p *world.Process) {
+// boot starts a process with a new actor, which has no state of an earlier actor.
+func boot(p *world.Process) {
 	w := p.W
 	p.Up = true
 	if w.Embedded && p.Role != world.AClient && p.Scheduler == nil && w.Now > 0 {
@@ -239,8 +239,8 @@ func Boot(p *world.Process) {
 			Pause: func(_ context.Context, try int) error { return carriedOn(w, try) },
 		})
 		if w.Embedded {
-			Invoke(w, p, func(*world.Invocation) {
-				_, _ = p.Scheduler.Restart(Ctx)
+			invoke(w, p, func(*world.Invocation) {
+				_, _ = p.Scheduler.Restart(ctx)
 			})
 		}
 	case world.ASupervisor:
@@ -323,9 +323,9 @@ func newWorker(w *world.Simulation, p *world.Process) *worker.Worker {
 	return made
 }
 
-// Deliver lets a process handle a batch of messages. It deletes the handled messages and returns the others
+// deliver lets a process handle a batch of messages. It deletes the handled messages and returns the others
 // to the queue.
-func Deliver(w *world.Simulation, p *world.Process, q *world.Queue, letters []*world.Letter) {
+func deliver(w *world.Simulation, p *world.Process, q *world.Queue, letters []*world.Letter) {
 	ds := make([]port.Delivery, len(letters))
 	for i, l := range letters {
 		ds[i] = q.Delivery(l)
@@ -333,7 +333,7 @@ func Deliver(w *world.Simulation, p *world.Process, q *world.Queue, letters []*w
 			w.Trace(q.Name, p.Name, world.Describe(l.Message))
 		}
 	}
-	Invoke(w, p, func(iv *world.Invocation) {
+	invoke(w, p, func(iv *world.Invocation) {
 		receipts, again := handle(w, iv, q, letters, ds)
 		if iv.Dead {
 			return
@@ -343,7 +343,7 @@ func Deliver(w *world.Simulation, p *world.Process, q *world.Queue, letters []*w
 			_ = port.hide(r.receipt, r.after)
 		}
 		if len(receipts) > 0 {
-			port.Delete(Ctx, receipts)
+			port.Delete(ctx, receipts)
 		}
 	})
 }
@@ -372,7 +372,7 @@ func handle(w *world.Simulation, iv *world.Invocation, q *world.Queue, letters [
 	switch p.Role {
 	case world.AnAgent:
 		check.Begins(iv, ds[0])
-		v := p.Worker.Handle(Ctx, ds[0])
+		v := p.Worker.Handle(ctx, ds[0])
 		check.Ends(iv, v.Delete)
 		if v.Delete {
 			return []string{ds[0].Receipt}, nil
@@ -383,13 +383,13 @@ func handle(w *world.Simulation, iv *world.Invocation, q *world.Queue, letters [
 		return nil, []again{{ds[0].Receipt, v.After}}
 	case world.AClient:
 		for i := range ds {
-			Received(w, iv, q, letters[i], ds[i])
+			received(w, iv, q, letters[i], ds[i])
 			done = append(done, ds[i].Receipt)
 		}
 		return done, nil
 	}
 	w.Checks.Did("4")
-	failed := p.Scheduler.Handle(Ctx, q.Name, ds)
+	failed := p.Scheduler.Handle(ctx, q.Name, ds)
 	if iv.Dead { // the queue delivers the messages again
 		return nil, nil
 	}
@@ -407,7 +407,7 @@ func handle(w *world.Simulation, iv *world.Invocation, q *world.Queue, letters [
 // planSweep schedules the Supervisor's next sweep for the earliest due time. Sweeps at which no task is due
 // are omitted, because they would change nothing.
 func planSweep(w *world.Simulation) {
-	first, any := Earliest(w.Store)
+	first, any := earliest(w.Store)
 	if !any {
 		return
 	}
@@ -444,15 +444,15 @@ func tick(w *world.Simulation) {
 	case world.TicksOverlap:
 		w.Trace("world", "", "two ticks at once")
 		clear(w.Leases)
-		Invoke(w, up[len(up)-1], sweep)
+		invoke(w, up[len(up)-1], sweep)
 		clear(w.Leases)
 	}
 	if p.Up {
-		Invoke(w, p, sweep)
+		invoke(w, p, sweep)
 	}
 }
 
-func sweep(iv *world.Invocation) { _, _ = iv.P.Supervisor.Sweep(Ctx) }
+func sweep(iv *world.Invocation) { _, _ = iv.P.Supervisor.Sweep(ctx) }
 
 // blackout ends the single process of embedded mode, and with it all actors (P27, the embedded runtime
 // survives its queues). All queues are lost, except the queues of statuses, which are on the disk.
@@ -465,7 +465,7 @@ func blackout(w *world.Simulation, first *world.Process) {
 	}
 	for _, p := range w.Procs {
 		if p != first && p.Role != world.AClient {
-			Kill(p)
+			kill(p)
 		}
 	}
 }

@@ -8,16 +8,16 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// Invoke starts a handler in a process.
-func Invoke(w *world.Simulation, p *world.Process, body func(*world.Invocation)) {
+// invoke starts a handler in a process.
+func invoke(w *world.Simulation, p *world.Process, body func(*world.Invocation)) {
 	iv := &world.Invocation{W: w, P: p}
 	iv.Routine = world.Hire(iv, body)
 	p.Running = append(p.Running, iv)
-	Resume(w, iv)
+	resume(w, iv)
 }
 
-// Resume continues a handler until it pauses or ends.
-func Resume(w *world.Simulation, iv *world.Invocation) {
+// resume continues a handler until it pauses or ends.
+func resume(w *world.Simulation, iv *world.Invocation) {
 	before := w.Cur
 	w.Cur = iv
 	iv.Parked = false
@@ -28,7 +28,7 @@ func Resume(w *world.Simulation, iv *world.Invocation) {
 		w.Agenda.Push(world.Event{At: until, Iv: iv})
 		return
 	}
-	Ended(iv.P, iv)
+	ended(iv.P, iv)
 }
 
 // pauseFor lets a handler pause for d milliseconds of virtual time. If no other event happens in this time,
@@ -47,9 +47,9 @@ func pauseFor(iv *world.Invocation, d int64) {
 	}
 }
 
-// Bury ends the coroutines of dead handlers. Each port call of a dead handler returns ErrCut, so the handler
+// bury ends the coroutines of dead handlers. Each port call of a dead handler returns ErrCut, so the handler
 // returns.
-func Bury(w *world.Simulation) {
+func bury(w *world.Simulation) {
 	for len(w.Corpses) > 0 {
 		iv := w.Corpses[0]
 		w.Corpses = w.Corpses[1:]
@@ -111,7 +111,7 @@ func suffer(iv *world.Invocation, f world.Fault, subject string) (err error, cut
 	switch f {
 	case world.CrashBefore, world.CrashAfter:
 		w.Trace(iv.P.Name, "", "dies ("+f.String()+")")
-		Kill(iv.P)
+		kill(iv.P)
 		return world.ErrCut, true
 	case world.TimeoutAfter:
 		w.Trace(iv.P.Name, "", "its time is over, the effect is there")
@@ -127,8 +127,8 @@ func suffer(iv *world.Invocation, f world.Fault, subject string) (err error, cut
 	return world.ErrCut, iv.Dead
 }
 
-// Ended removes a finished handler from its process.
-func Ended(p *world.Process, iv *world.Invocation) {
+// ended removes a finished handler from its process.
+func ended(p *world.Process, iv *world.Invocation) {
 	if i := slices.Index(p.Running, iv); i >= 0 {
 		p.Running = slices.Delete(p.Running, i, i+1)
 	}
@@ -141,8 +141,8 @@ func Ended(p *world.Process, iv *world.Invocation) {
 	}
 }
 
-// Kill ends a process and all its handlers. The process starts again later.
-func Kill(p *world.Process) {
+// kill ends a process and all its handlers. The process starts again later.
+func kill(p *world.Process) {
 	if !p.Up {
 		return
 	}
@@ -157,7 +157,7 @@ func Kill(p *world.Process) {
 	if p.W.Embedded {
 		blackout(p.W, p)
 	}
-	p.W.After(1000*(1+p.W.Spread("restart", p.Name, 30)), func() { Boot(p) })
+	p.W.After(1000*(1+p.W.Spread("restart", p.Name, 30)), func() { boot(p) })
 }
 
 // inject chooses the fault of a call. The usual choice is NoFault.

@@ -12,9 +12,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// Fact returns the name of the first step whose result the operator can state, and the fact about the step.
-// The operator learns the fact from the service. Fact returns "" if the operator can state no result.
-func Fact(w *world.Simulation, t *protocol.Task) (string, core.Fact) {
+// fact returns the name of the first step whose result the operator can state, and the fact about the step.
+// The operator learns the fact from the service. fact returns "" if the operator can state no result.
+func fact(w *world.Simulation, t *protocol.Task) (string, core.Fact) {
 	if t == nil || t.ProcessState != core.Error {
 		return "", ""
 	}
@@ -82,8 +82,8 @@ func operate(w *world.Simulation) {
 		if t.Parent != nil && (kind == message.Undo || kind == message.Close) {
 			o, t, kind = giveUp(w, o, t)
 		}
-		if c := Command(w, o, t, kind); c != nil {
-			Instruct(w, o, c, w.Embedded || w.Choose("by", o.Id, 2, 0.5) == 1)
+		if c := command(w, o, t, kind); c != nil {
+			instruct(w, o, c, w.Embedded || w.Choose("by", o.Id, 2, 0.5) == 1)
 		}
 	}
 	if w.Quiescing {
@@ -121,7 +121,7 @@ func giveUp(w *world.Simulation, o *world.Order, t *protocol.Task) (*world.Order
 // Scheduler cover their erasure.
 func erase(w *world.Simulation, o *world.Order) {
 	if t := w.Store.Task(o.Id); t == nil || t.Parent == nil {
-		Instruct(w, o, Command(w, o, t, message.Erase), w.Embedded || w.Choose("by", o.Id, 2, 0.5) == 1)
+		instruct(w, o, command(w, o, t, message.Erase), w.Embedded || w.Choose("by", o.Id, 2, 0.5) == 1)
 	}
 }
 
@@ -223,8 +223,8 @@ func rests(w *world.Simulation, o *world.Order) bool {
 	return t.Terminal() && t.AtRest() && !halfErased(w, o)
 }
 
-// Unended returns a description of the orders that have not ended.
-func Unended(w *world.Simulation) string {
+// unended returns a description of the orders that have not ended.
+func unended(w *world.Simulation) string {
 	text := ""
 	for _, o := range w.AllOrders {
 		if rests(w, o) {

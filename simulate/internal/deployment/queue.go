@@ -15,8 +15,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// Put adds a message to a queue. The message becomes visible after delay milliseconds.
-func Put(q *world.Queue, m port.Message, delay int64) *world.Letter {
+// put adds a message to a queue. The message becomes visible after delay milliseconds.
+func put(q *world.Queue, m port.Message, delay int64) *world.Letter {
 	q.Next++
 	l := &world.Letter{Id: q.Next, Message: m, Sent: q.W.Now, Visible: q.W.Now + delay}
 	q.Messages = append(q.Messages, l)
@@ -76,7 +76,7 @@ func poll(q *world.Queue) {
 		if len(ds) == 0 {
 			return
 		}
-		Deliver(w, p, q, ds)
+		deliver(w, p, q, ds)
 	}
 }
 
@@ -108,7 +108,7 @@ func receive(q *world.Queue, most int) []*world.Letter {
 			i++
 			continue
 		}
-		if !Take(q, l) {
+		if !take(q, l) {
 			continue
 		}
 		taken = append(taken, l)
@@ -117,9 +117,9 @@ func receive(q *world.Queue, most int) []*world.Letter {
 	return taken
 }
 
-// Take receives a message. The message then stays invisible for the visibility timeout. If the message was
-// received too often, Take moves it to the dead letters and returns false.
-func Take(q *world.Queue, l *world.Letter) bool {
+// take receives a message. The message then stays invisible for the visibility timeout. If the message was
+// received too often, take moves it to the dead letters and returns false.
+func take(q *world.Queue, l *world.Letter) bool {
 	l.Received++
 	if l.Received > world.MaxReceive {
 		q.Messages = slices.DeleteFunc(q.Messages, func(o *world.Letter) bool { return o == l })
@@ -211,10 +211,10 @@ func send(w *world.Simulation, p *world.Process, q *world.Queue, m port.Message)
 	switch inject(w, p.Role, world.CallMessage, q.Name).Fault {
 	case world.FreshCopy:
 		w.Trace("world", q.Name, "sent twice: "+world.Describe(m))
-		Put(q, m, delay+1+w.Spread("copy", q.Name, 40_000))
+		put(q, m, delay+1+w.Spread("copy", q.Name, 40_000))
 	case world.Redelivery:
 		w.Trace("world", q.Name, "will be delivered twice: "+world.Describe(m))
-		Put(q, m, delay+1+w.Spread("copy", q.Name, 40_000)).Received = 1
+		put(q, m, delay+1+w.Spread("copy", q.Name, 40_000)).Received = 1
 	case world.Reorder:
 		delay += 5 + w.Spread("overtaken", q.Name, 1000)
 	case world.LongDelay:
@@ -222,7 +222,7 @@ func send(w *world.Simulation, p *world.Process, q *world.Queue, m port.Message)
 		delay += 20_000 + w.Spread("late", q.Name, 15*60_000)
 	case world.Redriven:
 		w.Trace("world", q.Name, "will be redriven days later: "+world.Describe(m))
-		Put(q, m, delay+world.Day+w.Spread("redriven", q.Name, 12*world.Day))
+		put(q, m, delay+world.Day+w.Spread("redriven", q.Name, 12*world.Day))
 	case world.Retention:
 		w.Trace("world", q.Name, "expires unread: "+world.Describe(m))
 		if s, ok := m.Value.(*message.Status); ok && w.ByID[s.OrderID] != nil && q.Name == world.Shop {
@@ -230,7 +230,7 @@ func send(w *world.Simulation, p *world.Process, q *world.Queue, m port.Message)
 		}
 		return nil
 	}
-	Put(q, m, delay)
+	put(q, m, delay)
 	return nil
 }
 

@@ -191,7 +191,7 @@ func deferred(w *world.Simulation, iv *world.Invocation, c worker.Call, after in
 			r.Outcome = core.OutcomeFailed
 			r.Error = &message.ReplyError{Code: "fenced"}
 		}
-		Put(w.Queues[port.Replies], port.Message{Value: r}, 0)
+		put(w.Queues[port.Replies], port.Message{Value: r}, 0)
 	})
 	return worker.Deferred(within)
 }

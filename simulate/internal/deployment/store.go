@@ -75,8 +75,8 @@ func shardOf(s *world.Store, id string) int {
 	return port.ShardOf(id, s.W.Shards)
 }
 
-// Earliest returns the earliest due time in the index. The result any is false if no task is due.
-func Earliest(s *world.Store) (first time.Time, any bool) {
+// earliest returns the earliest due time in the index. The result any is false if no task is due.
+func earliest(s *world.Store) (first time.Time, any bool) {
 	for _, id := range s.Ids {
 		if r := s.Rows[id].Record; r != nil && r.Bucket == port.DueBucket &&
 			(!any || r.IndexAt.Before(first)) {
