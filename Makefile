@@ -22,7 +22,7 @@ RACE_SKIP ?= TestAStoredTaskAcceptsEveryEvent|TestSequences|TestTheCheckerCanFai
 	TestAnOutageGivesUpNoOrder|TestStatisticsAreBounded|$\
 	TestCrashesOf(PlainOperations|PointsOfNoReturn)|TestPoliciesAllowWhatIsCalled
 RACE_ALL   = $(shell $(GO) list ./... | grep -v -E '/(bench|examples|e2e|infra|localstack|importrules|soak|simulate)(/|$$)')
-# Whole processes, explorations, templates and emulators belong to `make check`.
+# Whole processes, the simulator's gate, templates and emulators belong to `make check`.
 TEST_PKGS ?= $(shell $(GO) list ./... | grep -v -E '/stepkeeper/(infra|localstack|verify|simulate/internal/explore)(/|$$)')
 FUZZTIME ?= 10s
 # Property tests draw the same cases each time, so that a change fails by its own fault; 0 draws others.
@@ -155,18 +155,17 @@ cost:
 	shared/dynamo/dynamotest/local.sh $(GO) test ./verify/bench/cost -run '^TestUnits$$' -count 1 -update
 
 GATE = $(GO) test ./simulate/internal/explore -count 1 -timeout 0 -v \
-	-run '^(TestDrawnWorkflows|TestSingleFaults|TestTapes|TestShrink|TestSimulatorPage.*$(DEEP))$$'
+	-run '^(TestDrawnWorkflows|TestSingleFaults|TestTapes|TestSimulatorPage.*)$$'
 
 # The simulator's gate of every change: seeds, every single fault, tapes.
 .PHONY: simulate-report
 simulate-report:
 	$(GATE)
 
-# The same, deeper: pairs of faults, 300,000 seeds, and all that can happen with up to three faults on a path.
+# The same, deeper: 300,000 seeds, and pairs of faults.
 .PHONY: simulate-nightly
-simulate-nightly: DEEP = |TestSmallScope
 simulate-nightly:
-	$(GATE) -args -seeds 300000 -pairs 3000 -faults 3 -explore 1h
+	$(GATE) -args -seeds 300000 -pairs 3000
 
 .PHONY: nightly
 nightly: ## The deep searches, one after another; all of them run, and the last line names those that failed

@@ -23,19 +23,6 @@ func load(t testing.TB, file string) *core.Definition {
 	return def
 }
 
-func TestNothingGoesWrong(t *testing.T) {
-	r := simulate.Run(simulate.Scenario{Definition: load(t, "../examples/order/order.yaml"), Order: order},
-		simulate.Plain{}, simulate.Options{Story: true})
-	if r.Violation != nil || r.Ends[core.Processed] != 1 {
-		for _, l := range r.Story {
-			t.Log(l)
-		}
-		t.Fatalf("%v, ends %v", r.Violation, r.Ends)
-	}
-}
-
-var order = []byte(`{"items":[{"sku":"a","quantity":1,"unitPrice":5,"physical":true}],"payment":{"card":"x"},"currency":"EUR","shipTo":"here","customer":{"email":"a@b"}}`)
-
 // A rule whose condition cannot be evaluated fails its step, which no invariant forbids: what is found is the
 // workflow's, with a fix.
 func TestARuleThatCannotBeEvaluated(t *testing.T) {

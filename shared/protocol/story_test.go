@@ -619,7 +619,9 @@ func (s *story) parse(kind string, words []string, opts map[string]string) core.
 		}
 		switch ev.State {
 		case core.ChildProcessed:
-			ev.Output = json.RawMessage(`{"n":` + index + `}`)
+			if opts["output"] != "none" {
+				ev.Output = json.RawMessage(`{"n":` + index + `}`)
+			}
 		case core.ChildCompensated:
 			ev.Code = opts["code"]
 			ev.Message = "it was undone"

@@ -71,7 +71,6 @@ func Calls(iv *world.Invocation, c worker.Call) {
 		}
 	}
 	a.Called = true
-	a.Outcome = world.CallUnknown
 }
 
 // pivots reports whether a request is the do of a point of no return. For such a request the agent uses the

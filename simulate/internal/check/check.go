@@ -41,7 +41,6 @@ type move struct {
 
 // Committed checks a commit against the invariants. The parameter before is nil for a new task.
 func Committed(w *world.Simulation, before, after *protocol.Task, record *port.Record) {
-	w.Commits++
 	o := w.ByID[after.OrderID]
 	if o == nil && after.Parent != nil {
 		o = w.Born(after)

@@ -32,8 +32,8 @@ var (
 	laterKeys = token.Fixed(true)
 )
 
-// Ctx is the context of every call of an actor.
-var Ctx = context.Background()
+// ctx is the context of every call of an actor.
+var ctx = context.Background()
 
 // ear is the handler of the actors' logs. It reports a violation for a panic, even if the actor has recovered
 // from the panic.
@@ -69,7 +69,7 @@ func NewSimulation(sc world.Scenario, c world.Chooser) *world.Simulation {
 		Leases: map[string]memory.Lease{}, Answered: map[string]bool{},
 		Traits: map[string]world.Trait{}, Outages: map[string]int64{}, Expired: map[string]int64{},
 		Coming: map[string]int64{}, Nth: world.Counters.Get().(map[world.Occasion]int),
-		Hash: 14695981039346656037, Checks: world.Checks{}, Often: &world.Often, Newer: sc.Newer(),
+		Hash: 14695981039346656037, Checks: world.Checks{}, Newer: sc.Newer(),
 		Defs: sc.Definitions(),
 	}
 	w.Start = world.Noon
@@ -172,7 +172,7 @@ func start(w *world.Simulation, instances int, taken []string) {
 	}
 	process(w, "application", world.AClient, "", received...)
 	for _, p := range w.Procs {
-		Boot(p)
+		boot(p)
 	}
 }
 
@@ -223,8 +223,8 @@ func skewed(w *world.Simulation, name string) int64 {
 	return int64(v) * w.Skew() / (2 * grid)
 }
 
-// Boot starts a process with a new actor, which has no state of an earlier actor.
-func Boot(p *world.Process) {
+// boot starts a process with a new actor, which has no state of an earlier actor.
+func boot(p *world.Process) {
 	w := p.W
 	p.Up = true
 	if w.Embedded && p.Role != world.AClient && p.Scheduler == nil && w.Now > 0 {
@@ -239,8 +239,8 @@ func Boot(p *world.Process) {
 			Pause: func(_ context.Context, try int) error { return carriedOn(w, try) },
 		})
 		if w.Embedded {
-			Invoke(w, p, "restart", func(*world.Invocation) {
-				_, _ = p.Scheduler.Restart(Ctx)
+			invoke(w, p, func(*world.Invocation) {
+				_, _ = p.Scheduler.Restart(ctx)
 			})
 		}
 	case world.ASupervisor:
@@ -323,19 +323,9 @@ func newWorker(w *world.Simulation, p *world.Process) *worker.Worker {
 	return made
 }
 
-// backoff returns the time for which a returned message stays invisible. For the tests in
-// simulate/internal/explore, states that differ only in message IDs are equal. In these tests the jitter
-// therefore must not depend on the message ID.
-func backoff(w *world.Simulation, d port.Delivery) time.Duration {
-	if w.Driver != nil {
-		d.ID = ""
-	}
-	return d.Backoff(world.Visibility * time.Millisecond)
-}
-
-// Deliver lets a process handle a batch of messages. It deletes the handled messages and returns the others
+// deliver lets a process handle a batch of messages. It deletes the handled messages and returns the others
 // to the queue.
-func Deliver(w *world.Simulation, p *world.Process, q *world.Queue, letters []*world.Letter) {
+func deliver(w *world.Simulation, p *world.Process, q *world.Queue, letters []*world.Letter) {
 	ds := make([]port.Delivery, len(letters))
 	for i, l := range letters {
 		ds[i] = q.Delivery(l)
@@ -343,7 +333,7 @@ func Deliver(w *world.Simulation, p *world.Process, q *world.Queue, letters []*w
 			w.Trace(q.Name, p.Name, world.Describe(l.Message))
 		}
 	}
-	Invoke(w, p, q.Name, func(iv *world.Invocation) {
+	invoke(w, p, func(iv *world.Invocation) {
 		receipts, again := handle(w, iv, q, letters, ds)
 		if iv.Dead {
 			return
@@ -353,7 +343,7 @@ func Deliver(w *world.Simulation, p *world.Process, q *world.Queue, letters []*w
 			_ = port.hide(r.receipt, r.after)
 		}
 		if len(receipts) > 0 {
-			port.Delete(Ctx, receipts)
+			port.Delete(ctx, receipts)
 		}
 	})
 }
@@ -382,30 +372,30 @@ func handle(w *world.Simulation, iv *world.Invocation, q *world.Queue, letters [
 	switch p.Role {
 	case world.AnAgent:
 		check.Begins(iv, ds[0])
-		v := p.Worker.Handle(Ctx, ds[0])
+		v := p.Worker.Handle(ctx, ds[0])
 		check.Ends(iv, v.Delete)
 		if v.Delete {
 			return []string{ds[0].Receipt}, nil
 		}
 		if v.After <= 0 {
-			v.After = backoff(w, ds[0])
+			v.After = ds[0].Backoff(world.Visibility * time.Millisecond)
 		}
 		return nil, []again{{ds[0].Receipt, v.After}}
 	case world.AClient:
 		for i := range ds {
-			Received(w, iv, q, letters[i], ds[i])
+			received(w, iv, q, letters[i], ds[i])
 			done = append(done, ds[i].Receipt)
 		}
 		return done, nil
 	}
 	w.Checks.Did("4")
-	failed := p.Scheduler.Handle(Ctx, q.Name, ds)
+	failed := p.Scheduler.Handle(ctx, q.Name, ds)
 	if iv.Dead { // the queue delivers the messages again
 		return nil, nil
 	}
 	for i := range ds {
 		if slices.Contains(failed, ds[i].Receipt) {
-			back = append(back, again{ds[i].Receipt, backoff(w, ds[i])})
+			back = append(back, again{ds[i].Receipt, ds[i].Backoff(world.Visibility * time.Millisecond)})
 		} else {
 			check.Taken(w, letters[i].Message)
 			done = append(done, ds[i].Receipt)
@@ -417,7 +407,7 @@ func handle(w *world.Simulation, iv *world.Invocation, q *world.Queue, letters [
 // planSweep schedules the Supervisor's next sweep for the earliest due time. Sweeps at which no task is due
 // are omitted, because they would change nothing.
 func planSweep(w *world.Simulation) {
-	first, any := Earliest(w.Store)
+	first, any := earliest(w.Store)
 	if !any {
 		return
 	}
@@ -439,7 +429,7 @@ func planSweep(w *world.Simulation) {
 func tick(w *world.Simulation) {
 	var up []*world.Process
 	for _, p := range w.Procs {
-		if p.Role == world.ASupervisor && p.Up && p.Paused <= w.Now {
+		if p.Role == world.ASupervisor && p.Up {
 			up = append(up, p)
 		}
 	}
@@ -454,15 +444,15 @@ func tick(w *world.Simulation) {
 	case world.TicksOverlap:
 		w.Trace("world", "", "two ticks at once")
 		clear(w.Leases)
-		Invoke(w, up[len(up)-1], "sweep", sweep)
+		invoke(w, up[len(up)-1], sweep)
 		clear(w.Leases)
 	}
 	if p.Up {
-		Invoke(w, p, "sweep", sweep)
+		invoke(w, p, sweep)
 	}
 }
 
-func sweep(iv *world.Invocation) { _, _ = iv.P.Supervisor.Sweep(Ctx) }
+func sweep(iv *world.Invocation) { _, _ = iv.P.Supervisor.Sweep(ctx) }
 
 // blackout ends the single process of embedded mode, and with it all actors (P27, the embedded runtime
 // survives its queues). All queues are lost, except the queues of statuses, which are on the disk.
@@ -475,7 +465,7 @@ func blackout(w *world.Simulation, first *world.Process) {
 	}
 	for _, p := range w.Procs {
 		if p != first && p.Role != world.AClient {
-			Kill(p)
+			kill(p)
 		}
 	}
 }

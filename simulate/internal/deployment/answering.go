@@ -52,7 +52,7 @@ func reply(w *world.Simulation, o *world.Order) {
 	case 7:
 		c.Step = []string{"nowhere", w.Def.Steps[0].Name}[w.Choose("answer-variation", o.Id+"/step", 2, 0.5)]
 	}
-	Instruct(w, o, c, w.Embedded || w.Choose("by", o.Id, 2, 0.5) == 1)
+	instruct(w, o, c, w.Embedded || w.Choose("by", o.Id, 2, 0.5) == 1)
 }
 
 // passing schedules events that the order passes on to its children (P56, answers pass through). Each has a value of
@@ -76,9 +76,9 @@ func pass(w *world.Simulation, o *world.Order) {
 		c.Run = t.Run
 	}
 	direct := w.Embedded || w.Choose("by", o.Id, 2, 0.5) == 1
-	Instruct(w, o, c, direct)
+	instruct(w, o, c, direct)
 	if w.Choose("passes", o.Id+"/again", 2, 0.3) == 1 {
-		w.After(w.Spread("passes", o.Id+"/again", 60_000), func() { Instruct(w, o, c, direct) })
+		w.After(w.Spread("passes", o.Id+"/again", 60_000), func() { instruct(w, o, c, direct) })
 	}
 }
 
@@ -105,7 +105,7 @@ func scripted(w *world.Simulation, t *protocol.Task) {
 			ID: fmt.Sprintf("%s-c%d", strings.ReplaceAll(o.Id, "~", "-"), o.Commands), Run: t.Run, Step: s.Name,
 			Round: s.Round(), By: by, Value: value,
 		}
-		w.After(1000+w.Spread("scripted", at, 60_000), func() { Instruct(w, o, c, w.Embedded) })
+		w.After(1000+w.Spread("scripted", at, 60_000), func() { instruct(w, o, c, w.Embedded) })
 	}
 }
 

@@ -56,7 +56,7 @@ func application(w *world.Simulation) {
 				OrderID: id, Workflow: w.Def.Name, Order: content(w),
 			},
 		}
-		if i%2 == 0 && w.Driver == nil && w.Room.Limit == 0 { // too large to be stored in the task
+		if i%2 == 0 && w.Room.Limit == 0 { // too large to be stored in the task
 			o.Submit.Order = append(slices.Clip(o.Submit.Order),
 				bytes.Repeat([]byte(" "), protocol.InlineOrder)...)
 		}
@@ -72,9 +72,9 @@ func application(w *world.Simulation) {
 		}
 		if burst {
 			o.Api = w.Embedded
-			Submit(w, o)
+			submit(w, o)
 		} else {
-			w.After(w.Spread("submit", id, 4000), func() { Submit(w, o) })
+			w.After(w.Spread("submit", id, 4000), func() { submit(w, o) })
 		}
 		commands(w, o)
 	}
@@ -120,8 +120,8 @@ func anyScheduler(w *world.Simulation, why string) *world.Process {
 	return up[w.Choose("edge", why, len(up), 0.4)]
 }
 
-// Submit sends an order. It sends the order again every minute until the order is stored or refused.
-func Submit(w *world.Simulation, o *world.Order) {
+// submit sends an order. It sends the order again every minute until the order is stored or refused.
+func submit(w *world.Simulation, o *world.Order) {
 	if o.Acked || o.Refused {
 		return
 	}
@@ -134,7 +134,7 @@ func Submit(w *world.Simulation, o *world.Order) {
 		o.Refused = true // the application stops submitting, and the Scheduler refuses the queued messages
 		return
 	}
-	w.After(60_000, func() { Submit(w, o) })
+	w.After(60_000, func() { submit(w, o) })
 	if !o.Api {
 		m := o.Submit
 		w.Trace("application", port.Intake, "submits "+o.Id)
@@ -146,11 +146,11 @@ func Submit(w *world.Simulation, o *world.Order) {
 		return
 	}
 	w.Trace("application", p.Name, "submits "+o.Id)
-	Invoke(w, p, "submit", func(iv *world.Invocation) {
+	invoke(w, p, func(iv *world.Invocation) {
 		m := o.Submit
 		iv.Direct = &m
 		iv.About = o.Id
-		r := p.Scheduler.Submit(Ctx, []message.SubmitOrder{o.Submit})[0]
+		r := p.Scheduler.Submit(ctx, []message.SubmitOrder{o.Submit})[0]
 		if iv.Dead {
 			return
 		}
@@ -188,8 +188,8 @@ func acknowledged(w *world.Simulation, o *world.Order) {
 	}
 }
 
-// Received handles a status that the application has received.
-func Received(w *world.Simulation, iv *world.Invocation, q *world.Queue, l *world.Letter, d port.Delivery) {
+// received handles a status that the application has received.
+func received(w *world.Simulation, iv *world.Invocation, q *world.Queue, l *world.Letter, d port.Delivery) {
 	if q.Name != world.Shop {
 		return
 	}
@@ -223,7 +223,7 @@ func interfere(w *world.Simulation, o *world.Order) {
 	if t != nil && t.ProcessState == core.Compensated && kind != message.Cancel && kind != message.Move {
 		kind = message.Resubmit // no other command is useful for an undone order
 	}
-	ev := Command(w, o, t, kind)
+	ev := command(w, o, t, kind)
 	if ev == nil {
 		return
 	}
@@ -258,7 +258,7 @@ func interfere(w *world.Simulation, o *world.Order) {
 	}
 	ev = core.Stamped(ev, c.ID, c.Sender, c.Number)
 	direct := w.Choose("by", o.Id, 2, 0.5) == 1 || w.Embedded
-	Instruct(w, o, ev, direct)
+	instruct(w, o, ev, direct)
 	if w.Choose("insists", o.Id, 2, 0.05) == 1 {
 		insist(w, o, ev, direct)
 	}
@@ -276,10 +276,10 @@ func insist(w *world.Simulation, o *world.Order, first core.Event, direct bool) 
 			if t := w.Store.Task(o.Id); t != nil {
 				c.Number = t.Commands.Number
 			}
-			Instruct(w, o, core.Stamped(first, id, c.Sender, c.Number), direct)
+			instruct(w, o, core.Stamped(first, id, c.Sender, c.Number), direct)
 		})
 	}
-	w.After(after+1+w.Spread("insists", o.Id+"/first", 60_000), func() { Instruct(w, o, first, direct) })
+	w.After(after+1+w.Spread("insists", o.Id+"/first", 60_000), func() { instruct(w, o, first, direct) })
 }
 
 func nextID(o *world.Order) string {
@@ -287,8 +287,8 @@ func nextID(o *world.Order) string {
 	return fmt.Sprintf("%s-c%d", strings.ReplaceAll(o.Id, "~", "."), o.Commands)
 }
 
-// Command returns a command of the given kind for the task. It may return nil for a Resolve.
-func Command(w *world.Simulation, o *world.Order, t *protocol.Task, kind message.ControlKind) core.Event {
+// command returns a command of the given kind for the task. It may return nil for a Resolve.
+func command(w *world.Simulation, o *world.Order, t *protocol.Task, kind message.ControlKind) core.Event {
 	if kind == message.Answer {
 		return answer(w, o, t)
 	}
@@ -333,7 +333,7 @@ func resolve(w *world.Simulation, o *world.Order, t *protocol.Task, c core.Comma
 		c.Fact = core.Happened
 		return c
 	}
-	c.Step, c.Fact = Fact(w, t)
+	c.Step, c.Fact = fact(w, t)
 	if c.Step == "" {
 		if w.Quiescing || t == nil || len(t.Steps) == 0 || w.Choose("hasty", o.Id, 2, 0.5) == 0 {
 			return nil
@@ -404,16 +404,16 @@ func believed(w *world.Simulation, t *protocol.Task, step string) bool {
 	return t.ProcessState == core.Error && inDoubt(s) && core.Time(w.Start+w.Now+w.Skew()) > s.LastStop()
 }
 
-// Instruct sends a command. If direct is true and a Scheduler runs, Instruct calls the Scheduler. Otherwise
-// Instruct sends a message. In embedded mode it sends no message.
-func Instruct(w *world.Simulation, o *world.Order, ev core.Event, direct bool) {
+// instruct sends a command. If direct is true and a Scheduler runs, instruct calls the Scheduler. Otherwise
+// instruct sends a message. In embedded mode it sends no message.
+func instruct(w *world.Simulation, o *world.Order, ev core.Event, direct bool) {
 	c := message.Control{OrderID: o.Id, Event: ev}
 	w.Trace("operator", "", fmt.Sprintf("%s %s %s %s", c.Kind(), c.OrderID, world.StepOf(ev), core.CommandOf(ev).Fact))
 	if p := anyScheduler(w, o.Id); direct && p != nil {
-		Invoke(w, p, string(c.Kind()), func(iv *world.Invocation) {
+		invoke(w, p, func(iv *world.Invocation) {
 			iv.Direct = &c
 			iv.About = c.OrderID
-			_, _ = p.Scheduler.Command(Ctx, c)
+			_, _ = p.Scheduler.Command(ctx, c)
 		})
 		return
 	}

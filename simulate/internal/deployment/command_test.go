@@ -34,7 +34,7 @@ func TestIDOfAForgottenVerdict(t *testing.T) {
 		after := int64(2)
 		send := func(ev core.Event) {
 			after += 3
-			w.After(after, func() { Instruct(w, o, ev, true) })
+			w.After(after, func() { instruct(w, o, ev, true) })
 		}
 		send(core.Command{Name: core.Resubmit, ID: "x", Number: 0})
 		for i := range others {

@@ -78,12 +78,12 @@ func forge(w *world.Simulation) {
 			return // the application reads these queues
 		}
 		w.Trace("world", q.Name, "an unreadable message")
-		Put(q, port.Message{Body: []byte([]string{"{", world.NewerBody}[v])}, 0)
+		put(q, port.Message{Body: []byte([]string{"{", world.NewerBody}[v])}, 0)
 		return
 	}
 	if v == 11 { // the order names a reply-to queue that does not exist (P14, submit creates once)
 		w.Trace("world", port.Intake, "an order that is to be answered to a queue that is not there")
-		Put(w.Queues[port.Intake], port.Message{Value: &message.SubmitOrder{
+		put(w.Queues[port.Intake], port.Message{Value: &message.SubmitOrder{
 			Schema:  message.Schema,
 			OrderID: "stray", Workflow: w.Def.Name, Order: NoContent, ReplyTo: "nowhere",
 		}}, 0)
@@ -105,13 +105,13 @@ func forge(w *world.Simulation) {
 		}
 		w.Trace("world", port.Control, "a message that no actor should send: "+
 			world.Describe(port.Message{Value: c}))
-		Put(w.Queues[port.Control], port.Message{Value: c}, 0)
+		put(w.Queues[port.Control], port.Message{Value: c}, 0)
 		return
 	}
 	if r := forged(w, t, s, v); r != nil {
 		w.Trace("world", port.Replies, "a reply that no agent should send: "+
 			world.Describe(port.Message{Value: r}))
-		Put(w.Queues[port.Replies], port.Message{Value: r}, 0)
+		put(w.Queues[port.Replies], port.Message{Value: r}, 0)
 	}
 }
 

@@ -1,26 +1,23 @@
 package deployment
 
 import (
-	"errors"
 	"slices"
-	"strings"
 
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/check"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// Invoke starts a handler in a process. The parameter what names the handler.
-func Invoke(w *world.Simulation, p *world.Process, what string, body func(*world.Invocation)) {
-	w.Invocations++
-	iv := &world.Invocation{W: w, P: p, What: what, Id: w.Invocations}
+// invoke starts a handler in a process.
+func invoke(w *world.Simulation, p *world.Process, body func(*world.Invocation)) {
+	iv := &world.Invocation{W: w, P: p}
 	iv.Routine = world.Hire(iv, body)
 	p.Running = append(p.Running, iv)
-	Resume(w, iv)
+	resume(w, iv)
 }
 
-// Resume continues a handler until it pauses or ends.
-func Resume(w *world.Simulation, iv *world.Invocation) {
+// resume continues a handler until it pauses or ends.
+func resume(w *world.Simulation, iv *world.Invocation) {
 	before := w.Cur
 	w.Cur = iv
 	iv.Parked = false
@@ -28,13 +25,10 @@ func Resume(w *world.Simulation, iv *world.Invocation) {
 	w.Cur = before
 	if more {
 		iv.Parked = true
-		iv.Until = until
-		if w.Driver == nil {
-			w.Agenda.Push(world.Event{At: until, Iv: iv})
-		}
+		w.Agenda.Push(world.Event{At: until, Iv: iv})
 		return
 	}
-	Ended(iv.P, iv)
+	ended(iv.P, iv)
 }
 
 // pauseFor lets a handler pause for d milliseconds of virtual time. If no other event happens in this time,
@@ -44,7 +38,7 @@ func pauseFor(iv *world.Invocation, d int64) {
 		return
 	}
 	until := iv.W.Now + d
-	if iv.W.Driver == nil && iv.W.Agenda.None(until) {
+	if iv.W.Agenda.None(until) {
 		iv.W.Now = until
 		return
 	}
@@ -53,9 +47,9 @@ func pauseFor(iv *world.Invocation, d int64) {
 	}
 }
 
-// Bury ends the coroutines of dead handlers. Each port call of a dead handler returns ErrCut, so the handler
+// bury ends the coroutines of dead handlers. Each port call of a dead handler returns ErrCut, so the handler
 // returns.
-func Bury(w *world.Simulation) {
+func bury(w *world.Simulation) {
 	for len(w.Corpses) > 0 {
 		iv := w.Corpses[0]
 		w.Corpses = w.Corpses[1:]
@@ -77,9 +71,6 @@ func portCall(iv *world.Invocation, c world.Call, subject string, apply func(wor
 	if iv.Dead {
 		return world.ErrCut
 	}
-	if w.Driver != nil && !w.Driver.Turn(iv, c, subject) {
-		return world.ErrCut
-	}
 	a := inject(w, iv.P.Role, c, subject)
 	pauseFor(iv, latency(w, c, subject))
 	if !a.After {
@@ -98,10 +89,6 @@ func portCall(iv *world.Invocation, c world.Call, subject string, apply func(wor
 	if a.Fault == world.SendAnswerLost && err == nil {
 		err = errAnswer
 	}
-	failed(iv, c, err)
-	if w.Driver != nil {
-		w.Driver.Answered(iv, c, subject, a.Fault, err)
-	}
 	check.Check(w)
 	if a.After {
 		if e, cut := suffer(iv, a.Fault, subject); cut {
@@ -115,14 +102,6 @@ func portCall(iv *world.Invocation, c world.Call, subject string, apply func(wor
 	return err
 }
 
-// failed records whether a port call failed. ErrExists and ErrNotFound are normal results, except ErrNotFound
-// for a commit.
-func failed(iv *world.Invocation, c world.Call, err error) {
-	normal := err == nil || errors.Is(err, port.ErrExists) ||
-		errors.Is(err, port.ErrNotFound) && c != world.CallCommit
-	iv.Trouble = iv.Trouble || !normal
-}
-
 // suffer executes the faults that act in the same way at every port call. If cut is true, the call ends and
 // returns err.
 //
@@ -132,7 +111,7 @@ func suffer(iv *world.Invocation, f world.Fault, subject string) (err error, cut
 	switch f {
 	case world.CrashBefore, world.CrashAfter:
 		w.Trace(iv.P.Name, "", "dies ("+f.String()+")")
-		Kill(iv.P)
+		kill(iv.P)
 		return world.ErrCut, true
 	case world.TimeoutAfter:
 		w.Trace(iv.P.Name, "", "its time is over, the effect is there")
@@ -148,8 +127,8 @@ func suffer(iv *world.Invocation, f world.Fault, subject string) (err error, cut
 	return world.ErrCut, iv.Dead
 }
 
-// Ended removes a finished handler from its process.
-func Ended(p *world.Process, iv *world.Invocation) {
+// ended removes a finished handler from its process.
+func ended(p *world.Process, iv *world.Invocation) {
 	if i := slices.Index(p.Running, iv); i >= 0 {
 		p.Running = slices.Delete(p.Running, i, i+1)
 	}
@@ -162,8 +141,8 @@ func Ended(p *world.Process, iv *world.Invocation) {
 	}
 }
 
-// Kill ends a process and all its handlers. The process starts again later.
-func Kill(p *world.Process) {
+// kill ends a process and all its handlers. The process starts again later.
+func kill(p *world.Process) {
 	if !p.Up {
 		return
 	}
@@ -178,29 +157,23 @@ func Kill(p *world.Process) {
 	if p.W.Embedded {
 		blackout(p.W, p)
 	}
-	p.W.After(1000*(1+p.W.Spread("restart", p.Name, 30)), func() { Boot(p) })
+	p.W.After(1000*(1+p.W.Spread("restart", p.Name, 30)), func() { boot(p) })
 }
 
 // inject chooses the fault of a call. The usual choice is NoFault.
 func inject(w *world.Simulation, r world.Role, c world.Call, subject string) world.Act {
-	switch {
-	case w.Driver != nil:
-		return w.Driver.Fault(r, c, subject)
-	case w.Quiescing:
+	if w.Quiescing {
 		return world.Act{}
 	}
 	acts := world.ActsAt[c]
 	site := world.Sites[r][c]
-	v := w.Choose(site, subject, len(acts)+1, min(0.5, w.Rate*w.Often[c]))
+	v := w.Choose(site, subject, len(acts)+1, min(0.5, w.Rate*world.Often[c]))
 	if v == 0 {
 		return world.Act{}
 	}
 	a := acts[v-1]
 	last := &w.Choices[len(w.Choices)-1]
-	// A child order never gets ItemTooLarge. The size of its first document is the same at every attempt to
-	// create it, but the fault would hit only some attempts.
-	child := a.Fault == world.ItemTooLarge && strings.Contains(subject, "~")
-	if !w.Enabled[a.Fault] || w.Impossible(r, c, a) || child {
+	if !w.Enabled[a.Fault] || w.Impossible(r, c, subject, a) {
 		w.Choices = w.Choices[:len(w.Choices)-1]
 		return world.Act{}
 	}
@@ -212,10 +185,7 @@ func inject(w *world.Simulation, r world.Role, c world.Call, subject string) wor
 
 // latency returns the delay before or after the effect of a port call, in milliseconds.
 func latency(w *world.Simulation, c world.Call, subject string) int64 {
-	switch {
-	case w.Driver != nil:
-		return 0
-	case w.Quiescing:
+	if w.Quiescing {
 		return 1
 	}
 	return 1 + delays[w.Choose("latency", subject, len(delays), 0.15)]

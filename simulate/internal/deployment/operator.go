@@ -12,9 +12,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// Fact returns the name of the first step whose result the operator can state, and the fact about the step.
-// The operator learns the fact from the service. Fact returns "" if the operator can state no result.
-func Fact(w *world.Simulation, t *protocol.Task) (string, core.Fact) {
+// fact returns the name of the first step whose result the operator can state, and the fact about the step.
+// The operator learns the fact from the service. fact returns "" if the operator can state no result.
+func fact(w *world.Simulation, t *protocol.Task) (string, core.Fact) {
 	if t == nil || t.ProcessState != core.Error {
 		return "", ""
 	}
@@ -27,10 +27,9 @@ func Fact(w *world.Simulation, t *protocol.Task) (string, core.Fact) {
 		if s.Children.ResolveRefusal(core.Undone) == "" {
 			return s.Name, core.Undone // by hand
 		}
-		doubtful := inDoubt(s)
-		// The operator states only one fact after each claim.
+		// The operator states only one fact after each claim, and none about a step without an agent.
 		stated := s.Resolved != nil && s.Resolved.At > s.Claim.At
-		if !doubtful || stated || svc != nil && svc.Pending > 0 ||
+		if d.Agent == "" || !inDoubt(s) || stated || svc != nil && svc.Pending > 0 ||
 			now <= s.LastStop().Add(def.Agents[d.Agent].ClockSkew) {
 			continue
 		}
@@ -83,8 +82,8 @@ func operate(w *world.Simulation) {
 		if t.Parent != nil && (kind == message.Undo || kind == message.Close) {
 			o, t, kind = giveUp(w, o, t)
 		}
-		if c := Command(w, o, t, kind); c != nil {
-			Instruct(w, o, c, w.Embedded || w.Choose("by", o.Id, 2, 0.5) == 1)
+		if c := command(w, o, t, kind); c != nil {
+			instruct(w, o, c, w.Embedded || w.Choose("by", o.Id, 2, 0.5) == 1)
 		}
 	}
 	if w.Quiescing {
@@ -122,7 +121,7 @@ func giveUp(w *world.Simulation, o *world.Order, t *protocol.Task) (*world.Order
 // Scheduler cover their erasure.
 func erase(w *world.Simulation, o *world.Order) {
 	if t := w.Store.Task(o.Id); t == nil || t.Parent == nil {
-		Instruct(w, o, Command(w, o, t, message.Erase), w.Embedded || w.Choose("by", o.Id, 2, 0.5) == 1)
+		instruct(w, o, command(w, o, t, message.Erase), w.Embedded || w.Choose("by", o.Id, 2, 0.5) == 1)
 	}
 }
 
@@ -224,8 +223,8 @@ func rests(w *world.Simulation, o *world.Order) bool {
 	return t.Terminal() && t.AtRest() && !halfErased(w, o)
 }
 
-// Unended returns a description of the orders that have not ended.
-func Unended(w *world.Simulation) string {
+// unended returns a description of the orders that have not ended.
+func unended(w *world.Simulation) string {
 	text := ""
 	for _, o := range w.AllOrders {
 		if rests(w, o) {

@@ -35,14 +35,14 @@ func Play(w *world.Simulation) {
 			}
 			if restless(w) {
 				w.Violate("5", "nothing happens any more, and there are orders without an end: %s",
-					Unended(w))
+					unended(w))
 			}
 			break
 		}
 		w.Events++
 		if w.Events > world.MaxSteps || w.Now > world.MaxTime+w.Waits {
 			w.Violate("5", "after %d events and %s without faults there are orders without an end: %s",
-				w.Events, time.Duration(w.Now)*time.Millisecond, Unended(w))
+				w.Events, time.Duration(w.Now)*time.Millisecond, unended(w))
 			break
 		}
 		Next(w)
@@ -64,9 +64,9 @@ func Next(w *world.Simulation) {
 	case e.Iv == nil:
 		e.Do()
 	case !e.Iv.Dead:
-		Resume(w, e.Iv)
+		resume(w, e.Iv)
 	}
-	Bury(w)
+	bury(w)
 	check.Check(w)
 }
 
@@ -79,7 +79,7 @@ func Stop(w *world.Simulation) {
 		}
 		p.Running = nil // a later Kill must not end these handlers again
 	}
-	Bury(w)
+	bury(w)
 }
 
 func quiesce(w *world.Simulation) {

@@ -15,8 +15,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// Put adds a message to a queue. The message becomes visible after delay milliseconds.
-func Put(q *world.Queue, m port.Message, delay int64) *world.Letter {
+// put adds a message to a queue. The message becomes visible after delay milliseconds.
+func put(q *world.Queue, m port.Message, delay int64) *world.Letter {
 	q.Next++
 	l := &world.Letter{Id: q.Next, Message: m, Sent: q.W.Now, Visible: q.W.Now + delay}
 	q.Messages = append(q.Messages, l)
@@ -76,7 +76,7 @@ func poll(q *world.Queue) {
 		if len(ds) == 0 {
 			return
 		}
-		Deliver(w, p, q, ds)
+		deliver(w, p, q, ds)
 	}
 }
 
@@ -90,7 +90,7 @@ func consumer(q *world.Queue) *world.Process {
 	first := q.Turn + q.W.Choose("consumer", q.Name, n, 0.2)
 	for i := range n {
 		p := q.Consumers[(first+i)%n]
-		if p.Up && p.Paused <= q.W.Now && !(q.W.Traits[p.Agent].Serial && len(p.Running) > 0) {
+		if p.Up && !(q.W.Traits[p.Agent].Serial && len(p.Running) > 0) {
 			q.Turn = (first + i) % n
 			return p
 		}
@@ -108,7 +108,7 @@ func receive(q *world.Queue, most int) []*world.Letter {
 			i++
 			continue
 		}
-		if !Take(q, l) {
+		if !take(q, l) {
 			continue
 		}
 		taken = append(taken, l)
@@ -117,9 +117,9 @@ func receive(q *world.Queue, most int) []*world.Letter {
 	return taken
 }
 
-// Take receives a message. The message then stays invisible for the visibility timeout. If the message was
-// received too often, Take moves it to the dead letters and returns false.
-func Take(q *world.Queue, l *world.Letter) bool {
+// take receives a message. The message then stays invisible for the visibility timeout. If the message was
+// received too often, take moves it to the dead letters and returns false.
+func take(q *world.Queue, l *world.Letter) bool {
 	l.Received++
 	if l.Received > world.MaxReceive {
 		q.Messages = slices.DeleteFunc(q.Messages, func(o *world.Letter) bool { return o == l })
@@ -159,16 +159,10 @@ func (q queuePort) Send(_ context.Context, messages []port.Message) []error {
 	errs := make([]error, len(messages))
 	if r, ok := messages[0].Value.(*message.Reply); ok && q.p.Role == world.AnAgent {
 		check.Answers(w.Cur, r)
-		// The tests in simulate/internal/explore lose this reply, because it would multiply their states. Other
-		// runs deliver it.
-		if w.Driver != nil && check.Late(r) {
-			return errs
-		}
 	}
 	err := portCall(w.Cur, world.CallSend, q.q.Name, func(f world.Fault) error {
 		for i := range messages {
 			if f == world.PartialBatch && i == len(messages)/2 {
-				w.Cur.Trouble = true
 				errs[i] = port.ErrUnavailable
 				continue
 			}
@@ -217,10 +211,10 @@ func send(w *world.Simulation, p *world.Process, q *world.Queue, m port.Message)
 	switch inject(w, p.Role, world.CallMessage, q.Name).Fault {
 	case world.FreshCopy:
 		w.Trace("world", q.Name, "sent twice: "+world.Describe(m))
-		Put(q, m, delay+1+w.Spread("copy", q.Name, 40_000))
+		put(q, m, delay+1+w.Spread("copy", q.Name, 40_000))
 	case world.Redelivery:
 		w.Trace("world", q.Name, "will be delivered twice: "+world.Describe(m))
-		Put(q, m, delay+1+w.Spread("copy", q.Name, 40_000)).Received = 1
+		put(q, m, delay+1+w.Spread("copy", q.Name, 40_000)).Received = 1
 	case world.Reorder:
 		delay += 5 + w.Spread("overtaken", q.Name, 1000)
 	case world.LongDelay:
@@ -228,7 +222,7 @@ func send(w *world.Simulation, p *world.Process, q *world.Queue, m port.Message)
 		delay += 20_000 + w.Spread("late", q.Name, 15*60_000)
 	case world.Redriven:
 		w.Trace("world", q.Name, "will be redriven days later: "+world.Describe(m))
-		Put(q, m, delay+world.Day+w.Spread("redriven", q.Name, 12*world.Day))
+		put(q, m, delay+world.Day+w.Spread("redriven", q.Name, 12*world.Day))
 	case world.Retention:
 		w.Trace("world", q.Name, "expires unread: "+world.Describe(m))
 		if s, ok := m.Value.(*message.Status); ok && w.ByID[s.OrderID] != nil && q.Name == world.Shop {
@@ -236,7 +230,7 @@ func send(w *world.Simulation, p *world.Process, q *world.Queue, m port.Message)
 		}
 		return nil
 	}
-	Put(q, m, delay)
+	put(q, m, delay)
 	return nil
 }
 

@@ -109,7 +109,6 @@ func callService(ctx context.Context, iv *world.Invocation, c worker.Call) (out 
 	s := w.ServiceOf(c, iv.P.Agent)
 	conf := w.Conf(iv.P.Agent)
 	check.Calls(iv, c)
-	defer func() { iv.Agency.Outcome = shown(err) }()
 	site := world.CallDo
 	if c.Operation == core.UndoOp {
 		site = world.CallUndo
@@ -160,7 +159,7 @@ func works(ctx context.Context, iv *world.Invocation, c worker.Call) error {
 			return errGone
 		}
 	}
-	if left := c.Deadline.Sub(iv.P.Now()).Milliseconds(); w.Driver == nil && left > 0 &&
+	if left := c.Deadline.Sub(iv.P.Now()).Milliseconds(); left > 0 &&
 		w.Choose("defers", c.Key, 2, 0.3) == 1 {
 		return deferred(w, iv, c, w.Spread("defers", c.Key+"/for", left))
 	}
@@ -192,7 +191,7 @@ func deferred(w *world.Simulation, iv *world.Invocation, c worker.Call, after in
 			r.Outcome = core.OutcomeFailed
 			r.Error = &message.ReplyError{Code: "fenced"}
 		}
-		Put(w.Queues[port.Replies], port.Message{Value: r}, 0)
+		put(w.Queues[port.Replies], port.Message{Value: r}, 0)
 	})
 	return worker.Deferred(within)
 }
@@ -209,26 +208,9 @@ func longStep(w *world.Simulation, c worker.Call) *core.StepDefinition {
 	return nil
 }
 
-// shown converts the error of a call to the result that the caller can conclude from the error.
-func shown(err error) world.Outcome {
-	f := (*worker.Failure)(nil)
-	switch {
-	case err == nil:
-		return world.CallDone
-	case !errors.As(err, &f) || !f.NoEffect:
-		return world.CallUnknown
-	case f.Permanent:
-		return world.CallRefused
-	}
-	return world.CallNotNow
-}
-
 // takes returns the duration of a call in milliseconds.
 func takes(w *world.Simulation, conf world.Service, key string, left int64) int64 {
 	d := int64(conf.Latency)
-	if d == 0 && w.Driver != nil {
-		return 0
-	}
 	if d == 0 {
 		d = min(20, left/2)
 	}
@@ -256,19 +238,12 @@ func landLater(w *world.Simulation, s *world.Remote, c worker.Call, d int64) {
 	}
 	s.Pending++
 	s.Adrift++
-	if w.Driver != nil {
-		w.Driver.Adrift(c)
-		return
-	}
-	w.After(d, func() { Lands(w, s, c) })
-}
-
-// Lands executes a call whose caller no longer waits.
-func Lands(w *world.Simulation, s *world.Remote, c worker.Call) {
-	s.Pending--
-	s.Adrift--
-	w.Trace("service", "", "a call whose caller has given up lands: "+string(c.Operation)+" "+c.Key)
-	_ = effect(w, s, c) // no caller receives the result
+	w.After(d, func() {
+		s.Pending--
+		s.Adrift--
+		w.Trace("service", "", "a call whose caller has given up lands: "+string(c.Operation)+" "+c.Key)
+		_ = effect(w, s, c) // no caller receives the result
+	})
 }
 
 func land(w *world.Simulation, iv *world.Invocation, s *world.Remote, c worker.Call, conf world.Service,
@@ -338,7 +313,7 @@ func hang(w *world.Simulation, iv *world.Invocation, s *world.Remote, c worker.C
 // unauthorized returns the error of a call with expired credentials. If begins is true, the service refuses
 // all calls of the agent for some time.
 func unauthorized(w *world.Simulation, iv *world.Invocation, c worker.Call, begins bool) error {
-	if begins && w.Driver == nil { // the states in simulate/internal/explore do not include the expiry
+	if begins {
 		w.Expired[iv.P.Agent] = w.Now + 10_000*(1+w.Spread("expired", iv.P.Agent, 120))
 		w.Trace("service", "", "the credentials of "+iv.P.Agent+" have expired, for "+
 			world.Seconds(w.Expired[iv.P.Agent]-w.Now).String())
@@ -354,7 +329,7 @@ func unauthorized(w *world.Simulation, iv *world.Invocation, c worker.Call, begi
 // notYet returns the error of a service that cannot execute the call yet (P45, "not now" is not a failure).
 // If begins is true, the error may affect all calls with the same key for some time.
 func notYet(w *world.Simulation, iv *world.Invocation, c worker.Call, begins bool) error {
-	if begins && w.Driver == nil { // the states in simulate/internal/explore do not include this time
+	if begins {
 		w.Coming[c.Key] = w.Now + 10_000*w.Spread("coming", c.Key, 40)
 	}
 	w.Trace("service", iv.P.Name, "says not yet: "+c.Key)

@@ -75,8 +75,8 @@ func shardOf(s *world.Store, id string) int {
 	return port.ShardOf(id, s.W.Shards)
 }
 
-// Earliest returns the earliest due time in the index. The result any is false if no task is due.
-func Earliest(s *world.Store) (first time.Time, any bool) {
+// earliest returns the earliest due time in the index. The result any is false if no task is due.
+func earliest(s *world.Store) (first time.Time, any bool) {
 	for _, id := range s.Ids {
 		if r := s.Rows[id].Record; r != nil && r.Bucket == port.DueBucket &&
 			(!any || r.IndexAt.Before(first)) {
@@ -169,7 +169,6 @@ func (s storePort) Load(_ context.Context, ids []string) ([]*port.Record, []erro
 			if struck < 0 {
 				return port.ErrUnavailable
 			}
-			iv.Trouble = true
 		}
 		for i, id := range ids {
 			if i == struck {
@@ -196,9 +195,6 @@ func (s storePort) Content(_ context.Context, id, hash string) (content []byte, 
 		}
 		// An error means that the content has expired or was erased after the handler loaded the task.
 		content, err = r.ContentOf(id, hash)
-		if err != nil {
-			s.p.W.Cur.Trouble = true
-		}
 		return err
 	})
 	return content, err
@@ -242,7 +238,6 @@ func (s storePort) Due(_ context.Context, bucket port.Bucket, shard int, before 
 		found = memory.Due(inShard(st, shard), bucket, before, after, limit)
 		switch f {
 		case world.MissingIndex:
-			s.p.W.Cur.Trouble = true
 			found = found[:len(found)/2]
 		case world.StaleIndex, world.TerminalAsDue:
 			found = hallucinate(st, found, f, shard, limit)

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
@@ -27,18 +26,6 @@ func TestATapeGivesTheSameRun(t *testing.T) {
 		require.Equal(t, first.Hash, again.Hash, "%+v", seed)
 		require.Equal(t, first.Ends, again.Ends, "%+v", seed)
 	}
-}
-
-// TestShrink checks that the counterexample of a wrong service shrinks to a few choices.
-func TestShrink(t *testing.T) {
-	sc := simulate.Scenario{
-		Definition: load(t, "../../../examples/simulate/transfer.yaml"),
-		Services:   simulate.Services{"creditor": {Forgets: 2 * core.Second}},
-	}
-	r := simulate.Find(sc, simulate.Search{Seeds: 2000, Workers: 1})
-	require.NotNil(t, r.Violation, "%v, tape %+v", r.Violation, r.Tape)
-	require.Equal(t, "3", r.Violation.Invariant)
-	require.LessOrEqual(t, len(r.Tape.Choices), 10)
 }
 
 // TestShrinkToTheOrdersThatMatter checks that a run of several orders shrinks to one, or to the orders
@@ -133,30 +120,6 @@ func (b *bytesChooser) Choose(_ simulate.Point, n int, _ float64) int {
 	v := int(b.data[0]) % n
 	b.data = b.data[1:]
 	return v
-}
-
-// rapidly lets rapid choose: anything but the plain course as often as asked for.
-type rapidly struct{ t *rapid.T }
-
-func (r rapidly) Choose(p simulate.Point, n int, odds float64) int {
-	if odds < 0.5 && rapid.IntRange(0, 99).Draw(r.t, p.Site+"?") < 100-max(1, int(100*odds)) {
-		return 0
-	}
-	return rapid.IntRange(0, n-1).Draw(r.t, p.Site)
-}
-
-// TestRapidChooses checks that the choices of rapid, with its shrinking, break nothing and give a tape like
-// any other.
-func TestRapidChooses(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		sc := simulate.Scenario{
-			Definition: drawnWorkflow(rapid.Uint64Range(0, 500).Draw(t, "workflow")),
-			Orders:     1,
-		}
-		r := simulate.Run(sc, rapidly{t}, simulate.Options{})
-		require.Nil(t, r.Violation)
-		require.Equal(t, r.Hash, simulate.Run(sc, simulate.NewPlayer(r.Choices), simulate.Options{}).Hash)
-	})
 }
 
 func load(t testing.TB, file string) *core.Definition {

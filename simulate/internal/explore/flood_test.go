@@ -14,11 +14,8 @@ import (
 // at once, and every agent takes one request at a time and half of its timeout for it. Nothing else goes
 // wrong, and every order ends Processed.
 func TestAFloodEndsLateAndNothingIsUndone(t *testing.T) {
-	flooded(t, func(p simulate.Point) int {
-		if p.Site == "slow" || p.Site == "world" && (p.Subject == "burst" || p.Subject == "capacity") {
-			return 1
-		}
-		return 0
+	flooded(t, func(p simulate.Point) bool {
+		return p.Site == "slow" || p.Site == "world" && (p.Subject == "burst" || p.Subject == "capacity")
 	})
 }
 
@@ -26,35 +23,37 @@ func TestAFloodEndsLateAndNothingIsUndone(t *testing.T) {
 // failed attempt (P32). Every agent is away for the first hour, and nothing else goes wrong. Every order ends
 // Processed, however few of them wait.
 func TestAgentsThatAreAwayForAnHourUndoNothing(t *testing.T) {
-	flooded(t, func(p simulate.Point) int {
-		if p.Site == "away" {
-			return 1
-		}
-		return 0
-	})
+	flooded(t, func(p simulate.Point) bool { return p.Site == "away" })
 }
 
-// flooded runs 200 drawn workflows whose steps have the time that they need, where the base says what goes
-// wrong.
-func flooded(t *testing.T, base func(simulate.Point) int) {
+// goesWrong chooses 1 where it reports true, and 0 elsewhere.
+type goesWrong func(simulate.Point) bool
+
+// Choose returns 1 or 0.
+func (g goesWrong) Choose(p simulate.Point, _ int, _ float64) int {
+	if g(p) {
+		return 1
+	}
+	return 0
+}
+
+// flooded runs 200 drawn workflows whose steps have the time that they need.
+func flooded(t *testing.T, wrong goesWrong) {
 	t.Helper()
 	undone := 0
 	orders := 0
-	commits := 0
 	for n := range uint64(200) {
 		d := calm(t, n, 100, patient)
-		r := simulate.Run(simulate.Scenario{Definition: d, Alone: true, Base: base}, simulate.Plain{},
-			simulate.Options{})
+		r := simulate.Run(simulate.Scenario{Definition: d, Alone: true}, wrong, simulate.Options{})
 		require.Nil(t, r.Violation, "%+v", n)
 		orders += r.Orders
-		commits += r.Commits
 		if r.Orders > r.Ends[core.Processed] || len(r.Ends) > 1 {
 			t.Logf("workflow %d: %v", n, r.Ends)
 			undone++
 		}
 	}
 	require.LessOrEqual(t, undone, 0)
-	t.Logf("%d orders, %d commits", orders, commits)
+	t.Logf("%d orders", orders)
 }
 
 // calm returns a drawn workflow that nothing but its calls undoes: no rule, deadline, answer or lost race, with time for

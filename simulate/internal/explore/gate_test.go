@@ -1,3 +1,4 @@
+// Package explore runs the gate of the simulator: many runs of drawn workflows, and what they must not find.
 package explore
 
 import (
@@ -21,14 +22,13 @@ const (
 	gateSeeds  = 8000 // unless -seeds says otherwise
 	drawings   = 2000 // different workflows
 	twiceSeeds = 1000 // run again, to compare
+	courses    = 80   // runs in which every single fault is tried
 )
 
 // Flags of the gate, after -args. `make simulate-report` has the defaults, `make simulate-nightly` more.
 var (
-	seeds  = flag.Int("seeds", gateSeeds, "`number` of seeds of TestDrawnWorkflows")
-	pairs  = flag.Int("pairs", 0, "`number` of pairs of faults that TestSingleFaults tries in each base scenario")
-	faults = flag.Int("faults", 1, "most faults on one path of TestSmallScope")
-	most   = flag.Duration("explore", 0, "how long TestSmallScope goes through all small worlds (default: some, shortly)")
+	seeds = flag.Int("seeds", gateSeeds, "`number` of seeds of TestDrawnWorkflows")
+	pairs = flag.Int("pairs", 0, "`number` of pairs of faults that TestSingleFaults tries in each course")
 )
 
 // onAllCores runs the function once on each core, and waits for all.
@@ -118,34 +118,8 @@ func TestTapes(t *testing.T) {
 	}
 }
 
-// TestSmallScope goes through everything that can happen in the small worlds, as far as there is time.
-func TestSmallScope(t *testing.T) {
-	scopes := smallScopes()
-	limit := *most
-	if limit == 0 { // a sample of them
-		scopes = append(scopes[:3], scopes[30:34]...)
-		limit = 10 * time.Second
-		if testing.Short() {
-			limit = time.Second
-		}
-	}
-	all, found := explore(scopes, *faults, limit)
-	for i, f := range found {
-		if i < 5 {
-			t.Errorf("%s: %v\n%s", f.Scope, f.Violation, strings.Join(f.Path, "\n"))
-		}
-	}
-	states := 0
-	for _, s := range all {
-		states += s.States
-		require.GreaterOrEqual(t, s.Whole, 0, s.Name)
-		t.Log(s)
-	}
-	require.Greater(t, states, 1000)
-}
-
-// TestSimulatorPageShowsTheGate: docs/reference/simulator.md names the runs that the gate makes, and as many scenarios,
-// cells and worlds as there are.
+// TestSimulatorPageShowsTheGate: docs/reference/simulator.md names the runs that the gate makes, and as many
+// cells as there are.
 func TestSimulatorPageShowsTheGate(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/reference/simulator.md")
 	require.NoError(t, err)
@@ -162,9 +136,8 @@ func TestSimulatorPageShowsTheGate(t *testing.T) {
 		fmt.Sprintf("%s runs over %s drawn workflows", thousands(gateSeeds), thousands(drawings)),
 		fmt.Sprintf("%s of them twice", thousands(twiceSeeds)),
 		fmt.Sprintf("The nightly run adds %s pairs", thousands(nightly)),
-		fmt.Sprintf("single call of %d base scenarios", len(scenes())),
+		fmt.Sprintf("single call of %d runs of one order", courses),
 		fmt.Sprintf("All places and all %d cells are hit. %d cells cannot exist", len(cells), len(cannot)),
-		fmt.Sprintf("in %d small worlds", len(smallScopes())),
 	} {
 		require.Contains(t, page, want)
 	}

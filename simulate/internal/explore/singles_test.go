@@ -29,20 +29,54 @@ func cells() (can, cannot []world.Cell) {
 	return can, cannot
 }
 
-// places lists every fault that can be put anywhere on the scene's plain course, where no other fault happens.
-func places(s *Scene) (all []world.Choice) {
-	w := deployment.NewSimulation(s.Scenario, simulate.Plain{})
-	w.Listing = true
+// course is a run of one order of a drawn workflow, with what its seed has chosen.
+type course struct {
+	seed     uint64
+	scenario simulate.Scenario
+	choices  []world.Choice
+}
+
+// newCourse returns the course of a seed.
+func newCourse(seed uint64) *course {
+	sc := simulate.Scenario{Definition: drawnWorkflow(seed), Orders: 1}
+	sc.Prepare()
+	return &course{seed, sc, simulate.Run(sc, simulate.NewSeeded(seed), simulate.Options{}).Choices}
+}
+
+// run plays the course with further faults.
+func (c *course) run(faults ...world.Choice) simulate.Result {
+	return simulate.Run(c.scenario, simulate.NewPlayer(append(slices.Clip(c.choices), faults...)), simulate.Options{})
+}
+
+// quiet notes the points at which another chooser chooses 0.
+type quiet struct {
+	simulate.Chooser
+	points []world.Point
+}
+
+// Choose returns what the other chooser chooses.
+func (c *quiet) Choose(p world.Point, n int, odds float64) int {
+	v := c.Chooser.Choose(p, n, odds)
+	if v == 0 {
+		c.points = append(c.points, p)
+	}
+	return v
+}
+
+// places lists every fault that can be put anywhere on the course, where no other fault happens.
+func (c *course) places() (all []world.Choice) {
+	noted := &quiet{Chooser: simulate.NewPlayer(c.choices)}
+	w := deployment.NewSimulation(c.scenario, noted)
 	deployment.SetUp(w)
 	deployment.Play(w)
-	for _, p := range w.Points {
+	for _, p := range noted.points {
 		for r := range world.Sites {
-			c := slices.Index(world.Sites[r][:], p.Site)
-			if c < 0 || s.Base(p) > 0 {
+			call := slices.Index(world.Sites[r][:], p.Site)
+			if call < 0 {
 				continue
 			}
-			for v, act := range world.ActsAt[c] {
-				if !w.Impossible(world.Role(r), world.Call(c), act) { //nolint:gosec // small
+			for v, act := range world.ActsAt[call] {
+				if !w.Impossible(world.Role(r), world.Call(call), p.Subject, act) { //nolint:gosec // small
 					all = append(all, world.Choice{At: p.Site, Of: p.Subject, Nth: p.Nth, Value: v + 1, What: act.String()})
 				}
 			}
@@ -51,38 +85,38 @@ func places(s *Scene) (all []world.Choice) {
 	return all
 }
 
-// job is a run of a scene with faults at places.
+// job is a run of a course with faults at places.
 type job struct {
-	scene   *Scene
-	choices []world.Choice
+	course *course
+	faults []world.Choice
 }
 
-// jobs yields every single fault at every place of the scenes, and as many pairs in each scene, spread evenly.
-func jobs(scenes []Scene, pairs int, yield func(job)) {
-	for i := range scenes {
-		s := &scenes[i]
-		all := places(s)
-		for _, c := range all {
-			yield(job{s, []world.Choice{c}})
+// jobs yields every single fault at every place of the courses, and as many pairs in each course, spread evenly.
+func jobs(courses, pairs int, yield func(job)) {
+	for n := range uint64(courses) { //nolint:gosec // small
+		c := newCourse(5 * n) // of the first seeds alone, no agent gives a request back
+		all := c.places()
+		for _, fault := range all {
+			yield(job{c, []world.Choice{fault}})
 		}
 		n := len(all)
 		for k := range pairs {
-			yield(job{s, []world.Choice{all[(k*7919)%n], all[(k*104729+k/n+1)%n]}})
+			yield(job{c, []world.Choice{all[(k*7919)%n], all[(k*104729+k/n+1)%n]}})
 		}
 	}
 }
 
-// TestSingleFaults tries every fault at every place of every base scenario: each place and each cell is hit.
+// TestSingleFaults tries every fault at every place of drawn courses: each place and each cell is hit.
 func TestSingleFaults(t *testing.T) {
 	defer simulate.Spacious()()
-	all := scenes()
+	n := courses
 	if testing.Short() {
-		all = all[:8]
+		n = 8
 	}
 	ready := make(chan job, 64)
 	go func() {
 		defer close(ready)
-		jobs(all, *pairs, func(j job) { ready <- j })
+		jobs(n, *pairs, func(j job) { ready <- j })
 	}()
 	var mu sync.Mutex
 	hits := map[world.Cell]int{}
@@ -90,8 +124,8 @@ func TestSingleFaults(t *testing.T) {
 	bad := 0
 	onAllCores(func() {
 		for j := range ready {
-			r := simulate.Run(j.scene.Scenario, simulate.NewPlayer(j.choices), simulate.Options{})
-			place := j.choices[0]
+			r := j.course.run(j.faults...)
+			place := j.faults[0]
 			hit := slices.ContainsFunc(r.Choices, func(c world.Choice) bool {
 				c.Value = place.Value
 				return c == place
@@ -101,9 +135,9 @@ func TestSingleFaults(t *testing.T) {
 			for c, n := range r.Cells {
 				hits[c] += n
 			}
-			if missed := len(j.choices) == 1 && !hit; missed || r.Violation != nil {
+			if missed := len(j.faults) == 1 && !hit; missed || r.Violation != nil {
 				if bad++; bad < 10 {
-					t.Errorf("%s, %+v: hit %v, %v", j.scene.Name, j.choices, hit, r.Violation)
+					t.Errorf("course %d, %+v: hit %v, %v", j.course.seed, j.faults, hit, r.Violation)
 				}
 			}
 			mu.Unlock()
@@ -118,5 +152,5 @@ func TestSingleFaults(t *testing.T) {
 			t.Errorf("never hit: %s at %s", c.Act, c.Site)
 		}
 	}
-	t.Logf("%d scenes, %d runs", len(all), runs)
+	t.Logf("%d courses, %d runs", n, runs)
 }

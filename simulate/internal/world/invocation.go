@@ -17,22 +17,10 @@ type agency struct {
 	Req      *message.Request // nil if the request is unreadable
 	Received core.Time        // time of receipt on the agent's clock
 	Called   bool
-	Outcome  Outcome
 	Checked  bool // true if the agent has checked the service
 	Happened bool // true if the check reported that the operation happened
 	Unsent   bool // true if the send of a reply or a quarantined message returned an error
 }
-
-// Outcome is the result of a call, as the caller sees it in the response.
-type Outcome uint8
-
-// Outcomes of a call.
-const (
-	CallUnknown Outcome = iota // the caller got no certain result
-	CallDone                   // the caller got a success
-	CallRefused                // permanent failure, proven to have no effect
-	CallNotNow                 // temporary failure, proven to have no effect
-)
 
 // Stop returns the time on the agent's clock from which the agent must not call or reply (P25).
 func (a *agency) Stop() core.Time { return a.Req.StopBy.Add(-a.Req.ClockSkew) }
@@ -44,8 +32,6 @@ var ErrCut = errors.New("the process is dead")
 type Invocation struct {
 	W       *Simulation
 	P       *Process
-	Id      int
-	What    string
 	Dead    bool
 	Parked  bool
 	Yield   func(int64) bool
@@ -55,7 +41,4 @@ type Invocation struct {
 	About   string          // ID of the order that Direct names
 	TooBig  map[string]bool // orders of which a queue has refused a request, because of its size
 	Agency  agency          // record of what an agent does
-	Trouble bool            // true if a port call has failed
-	Until   int64           // end of the pause of a parked handler
-	Driven  any             // record of the handler in the tests of simulate/internal/explore
 }

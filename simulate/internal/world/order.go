@@ -28,9 +28,8 @@ type History struct {
 	Writes   int
 	// undos that were claimed while the task went forward, by step and attempt (P42, orders can go on after
 	// failures)
-	Alone     map[string]bool
-	Reminded  map[string]core.Time // times at which reminders were decided, by key
-	Submitted bool                 // true if a test in simulate/internal/explore has submitted the order
+	Alone    map[string]bool
+	Reminded map[string]core.Time // times at which reminders were decided, by key
 }
 
 // NewHistory returns an empty History.

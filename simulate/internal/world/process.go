@@ -22,7 +22,6 @@ type Process struct {
 	Scheduler  *scheduler.Scheduler
 	Supervisor *supervisor.Supervisor
 	Worker     *worker.Worker
-	Paused     int64 // time before which the process receives no message
 	// last queue wait of each agent's requests (P32, queue time is not a failure)
 	Waits *scheduler.Waits
 	Known map[string]scheduler.QueueTime // queue waits at the end of the last invocation; never changed in place

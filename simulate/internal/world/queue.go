@@ -32,8 +32,6 @@ type Letter struct {
 	Visible  int64
 	Received int
 	Receipt  int
-	Late     bool // true if the message stays invisible until a test of simulate/internal/explore releases it
-	Copied   bool // true if the message is one of two equal messages in simulate/internal/explore
 }
 
 // Delivery returns a message in the form that a consumer gets.

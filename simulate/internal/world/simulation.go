@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/dev/memory"
-	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
@@ -59,9 +58,6 @@ type Scenario struct {
 	Orders  int     // largest number of orders in a run; 0 means 4
 	// Alone means that no person interferes with the orders while faults happen.
 	Alone bool
-	// Base returns the choice at a point where the chooser has chosen 0. Base can add faults to every run. A
-	// nil Base means 0.
-	Base func(p Point) int
 	// Begun is the only order of the run, with its past. If Begun is nil, the application submits the orders.
 	Begun *Begun
 
@@ -82,13 +78,12 @@ type Simulation struct {
 	Defs    []*core.Definition // all definitions that an order may pin (P49): Def, Newer and variants
 	Below   []*core.Definition // definitions of child orders (P40, a step can have child orders)
 
-	Start       int64 // time at which the run begins, in Unix milliseconds
-	Now         int64 // milliseconds since Start
-	Agenda      Agenda
-	Cur         *Invocation
-	Corpses     []*Invocation
-	Invocations int
-	Events      int
+	Start   int64 // time at which the run begins, in Unix milliseconds
+	Now     int64 // milliseconds since Start
+	Agenda  Agenda
+	Cur     *Invocation
+	Corpses []*Invocation
+	Events  int
 
 	Store     *Store
 	Queues    map[string]*Queue
@@ -122,12 +117,8 @@ type Simulation struct {
 
 	Rate    float64
 	Enabled [FaultCount]bool
-	Often   *[CallCount]float64
 	Nth     map[Occasion]int
 	Choices []Choice
-	Points  []Point // points of all choices; recorded only if Listing is set
-	Listing bool
-	Driver  Driver // driver of an exploration; nil if time and the chooser determine the run
 
 	Stats
 	Checks    Checks
@@ -137,32 +128,13 @@ type Simulation struct {
 	Hash      uint64
 }
 
-// Driver chooses the next event and the faults of an exploration. An exploration (tests in
-// simulate/internal/explore) tries many sequences of events instead of one. The calls of an exploration take
-// no time.
-type Driver interface {
-	// Turn runs other handlers before a handler makes its call. It reports whether the calling handler is
-	// still alive.
-	Turn(iv *Invocation, c Call, subject string) bool
-	// Fault returns the fault of a call.
-	Fault(r Role, c Call, subject string) Act
-	// Answered records the result of a call.
-	Answered(iv *Invocation, c Call, subject string, wrong Fault, err error)
-	// Adrift records a call whose caller no longer waits. The call may take effect at any time.
-	Adrift(c worker.Call)
-	// Ready reports whether the setup of the simulation is complete. After the setup, the chooser makes no
-	// further choices.
-	Ready() bool
-}
-
 // Stats counts events of a run.
 type Stats struct {
-	Orders  int
-	Steps   int // number of events
-	Commits int
-	Hits    [FaultCount]int
-	Cells   map[Cell]int
-	Ends    map[core.State]int
+	Orders int
+	Steps  int // number of events
+	Hits   [FaultCount]int
+	Cells  map[Cell]int
+	Ends   map[core.State]int
 }
 
 // Cell is one possible fault at one site.
@@ -201,20 +173,13 @@ var Counters = sync.Pool{New: func() any { return map[Occasion]int{} }}
 
 // Choose makes a choice. It records a choice above 0.
 func (w *Simulation) Choose(site, subject string, n int, odds float64) int {
-	// After the setup, a driver makes all choices.
-	if n < 2 || w.Driver != nil && w.Driver.Ready() {
+	if n < 2 {
 		return 0
 	}
 	nth := w.Nth[Occasion{site, subject}] + 1
 	w.Nth[Occasion{site, subject}] = nth
 	p := Point{Site: site, Subject: subject, Nth: nth}
 	v := w.Chooser.Choose(p, n, odds)
-	if v == 0 && w.Sc.Base != nil {
-		v = min(w.Sc.Base(p), n-1)
-	}
-	if w.Listing {
-		w.Points = append(w.Points, p)
-	}
 	if v > 0 {
 		w.Choices = append(w.Choices, Choice{At: site, Of: subject, Nth: p.Nth, Value: v})
 	}
@@ -227,13 +192,8 @@ func (w *Simulation) Spread(site, subject string, n int64) int64 {
 	return int64(w.Choose(site, subject, grid, 0.9)) * n / grid
 }
 
-// At schedules a call of do at the time t. It does nothing in an exploration.
-func (w *Simulation) At(t int64, do func()) {
-	if w.Driver != nil { // the driver itself chooses the next event
-		return
-	}
-	w.Agenda.Push(Event{At: max(t, w.Now), Do: do})
-}
+// At schedules a call of do at the time t.
+func (w *Simulation) At(t int64, do func()) { w.Agenda.Push(Event{At: max(t, w.Now), Do: do}) }
 
 // After schedules a call of do after d milliseconds.
 func (w *Simulation) After(d int64, do func()) { w.At(w.Now+d, do) }
