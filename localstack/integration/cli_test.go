@@ -103,6 +103,14 @@ func TestCommandLine(t *testing.T) {
 			s.cli(t, "", ok, []string{"resubmit", o.id}, "resubmit accepted")
 			s.cli(t, "", ok, []string{"watch", o.id}, "Processed")
 		},
+		"cancel": func(t *testing.T) {
+			o := s.newOrder(t, "stopping")
+			s.remote.on(o.id, "settle", "do", func(int, call) (int, string) { return down() })
+			s.cli(t, o.line(), ok, []string{"submit", "-"}, "accepted (queued)")
+			o.until(soon, "call", func() bool { return len(s.remote.of(o.id, "")) > 0 })
+			s.cli(t, "", ok, []string{"cancel", o.id}, "cancel accepted")
+			s.cli(t, "", notProcessed, []string{"watch", o.id}, "Cancelled")
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -49,8 +50,8 @@ steps:
 // stockAgent is the entry of an agent that invokes a function of that name.
 func stockAgent(region, function string) string {
 	return fmt.Sprintf("  stock:\n    aws: {invoke: \"arn:aws:lambda:%s:000000000000:function:%s\"}\n"+
-		"    retry: {tries: 1}\n    breaker: {off: true}\n    operations: {reserve: {}, release: {}}\n",
-		region, function)
+		"    classify: {OutOfStock: permanent}\n    retry: {tries: 1}\n    breaker: {off: true}\n"+
+		"    operations: {reserve: {}, release: {classify: {OutOfStock: done}}}\n", region, function)
 }
 
 // makeExisting makes the function, before anything of Stepkeeper is deployed.
@@ -99,16 +100,30 @@ func (s *site) makeExisting(ctx context.Context, name string) error {
 		&lambda.GetFunctionInput{FunctionName: &name}, time.Minute)
 }
 
-// An agent without code invokes a function that was there before: for the do, and for the undo, because the step
-// after it is refused. The function gets the key. The emulator hands no client context to functions.
+// An agent without code invokes a function that was there before: for the do, and for the undo of an order
+// that is refused afterwards. The function gets the key, and refuses with an error of its own. The emulator
+// hands no client context to functions.
 func TestAFunctionThatWasThereBefore(t *testing.T) {
 	s := on(t, localstack)
-	o := s.newOrder(t, "stocking")
-	s.remote.on(o.id, "settle", "do", func(int, call) (int, string) { return refused() })
-	o.submit()
-	o.notified("undone", soon)
-	calls := s.remote.of(o.id, "settle")
-	require.Len(t, calls, 1)
-	require.Contains(t, calls[0].input, `"reserved":"MUG-01"`)
-	require.Contains(t, calls[0].input, fmt.Sprintf(`"key":"%s/0/reserve"`, o.id))
+	t.Run("done", func(t *testing.T) {
+		o := s.newOrder(t, "stocking").submit()
+		o.notified("completed", soon)
+		calls := s.remote.of(o.id, "settle")
+		want := fmt.Sprintf(`"key":"%s/0/reserve"`, o.id)
+		require.Len(t, calls, 1)
+		require.Contains(t, calls[0].input, `"reserved":"MUG-01"`)
+		require.Contains(t, calls[0].input, want)
+	})
+	t.Run("undone", func(t *testing.T) {
+		o := s.newOrder(t, "stocking")
+		s.remote.on(o.id, "settle", "do", func(int, call) (int, string) { return refused() })
+		o.submit()
+		o.notified("undone", soon)
+	})
+	t.Run("refused", func(t *testing.T) {
+		o := s.newOrder(t, "stocking")
+		o.body = strings.ReplaceAll(o.body, "MUG-01", "NONE")
+		o.submit()
+		require.Equal(t, 2, o.notified("undone", soon).attempts("reserve"))
+	})
 }

@@ -3,6 +3,7 @@ package integration
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -50,10 +51,10 @@ func kill(function string) (int, error) {
 			killed++
 		}
 	}
-	if killed == 0 {
-		return 0, fmt.Errorf("function %s has no process on this machine", function)
+	if killed > 0 {
+		return killed, nil
 	}
-	return killed, nil
+	return killContainers(function)
 }
 
 // killedInMidCall submits the order and kills the processes of a function while the first call of the step is
@@ -82,4 +83,19 @@ func (o *order) killedInMidCall(step, function string) (killed int, release func
 		o.t.Fatal(err)
 	}
 	return killed, func() { close(released) }
+}
+
+// killContainers does the same where LocalStack runs in Docker: it names a function's containers
+// after the function.
+func killContainers(function string) (int, error) {
+	if _, err := exec.LookPath("docker"); err != nil {
+		return 0, fmt.Errorf("function %s has no process on this machine", function)
+	}
+	out, err := exec.Command("docker", "ps", "--quiet", "--filter",
+		"name="+strings.ToLower(function)).Output()
+	ids := strings.Fields(string(out))
+	if err != nil || len(ids) == 0 {
+		return 0, fmt.Errorf("function %s has neither a process nor a container: %w", function, err)
+	}
+	return len(ids), exec.Command("docker", append([]string{"kill"}, ids...)...).Run()
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
+	"github.com/aws/aws-sdk-go-v2/service/lambda/types"
 )
 
 func (s *site) lambdaNames(ctx context.Context) ([]string, error) {
@@ -22,6 +23,15 @@ func (s *site) lambdaNames(ctx context.Context) ([]string, error) {
 		}
 	}
 	return names, nil
+}
+
+// invoke starts a function and does not wait for it.
+func (s *site) invoke(ctx context.Context, function string) error {
+	_, err := s.lambda.Invoke(ctx, &lambda.InvokeInput{
+		FunctionName: &function, InvocationType: types.InvocationTypeEvent,
+		Payload: []byte(`{"from":"test"}`),
+	})
+	return err
 }
 
 // everyTick is how often the tests start the Supervisor themselves: its schedule ticks each minute, and the

@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,9 +27,45 @@ func TestOrderIsProcessed(t *testing.T) {
 	for _, kind := range []string{"received", "started", "step-finished"} {
 		o.notified(kind, soon)
 	}
+	require.GreaterOrEqual(t, len(s.remote.of(o.id, "")), 4)
 	require.Len(t, end.Steps, 4)
 	o.oneKeyPerStep()
-	require.Equal(t, core.Processed, o.task().ProcessState)
+	k := o.task()
+	for _, field := range []struct {
+		name      string
+		got, want any
+	}{
+		{"k.OrderID", k.OrderID, o.id},
+		{"k.ProcessState", k.ProcessState, core.Processed},
+		{"the step", k.Step("book-shipment").State, core.Processed},
+	} {
+		require.Equal(t, field.want, field.got, field.name)
+	}
+	// Each status but the first has a number, by which the application puts them in order.
+	for _, st := range o.statuses() {
+		if st.Kind != "received" && st.Seq == 0 {
+			t.Errorf("no number: %+v", st)
+		}
+	}
+}
+
+func TestRefusedCallUndoesTheOrder(t *testing.T) {
+	s := on(t, localstack)
+	t.Parallel()
+	o := s.newOrder(t, "order")
+	s.remote.on(o.id, "charge-payment", "do", func(int, call) (int, string) { return refused() })
+	o.submit()
+	o.notified("undone", soon)
+	names := map[string]int{}
+	for _, c := range s.remote.of(o.id, "") {
+		names[c.name]++
+	}
+	// P7: the refused charge is undone too; what was never attempted is not.
+	require.NotZero(t, names["release"])
+	require.NotZero(t, names["refund"])
+	require.LessOrEqual(t, names["book"], 0)
+	require.LessOrEqual(t, names["confirm"], 0)
+	require.EqualValues(t, "Compensated", o.task().ProcessState)
 }
 
 // alerted waits for the alert of an order, on the topic's queue.
@@ -48,10 +85,54 @@ func (o *order) alerted() alert {
 }
 
 type alert struct {
-	Step       string   `json:"step"`
-	Code       string   `json:"code"`
+	OrderID string `json:"orderId"`
+	Step    string `json:"step"`
+	Code    string `json:"code"`
+	Run     int    `json:"run"`
+	Command int    `json:"command"`
+
+	Kind       string   `json:"kind"`
 	Deployment string   `json:"deployment"`
 	Commands   []string `json:"commands"`
+}
+
+// The operator is alerted, removes the cause, and resubmits: the order goes on with the step that
+// failed.
+func TestResubmittedOrderContinuesAfterItsAlert(t *testing.T) {
+	s := on(t, localstack)
+	t.Parallel()
+	o := s.newOrder(t, "stopping")
+	s.remote.on(o.id, "settle", "do", func(n int, _ call) (int, string) {
+		if n == 1 {
+			return taken() // an incident of its own
+		}
+		return done()
+	})
+	o.submit()
+	o.notified("failed", soon)
+	a := o.alerted()
+	require.Len(t, a.Commands, 5)
+	for _, field := range []struct {
+		name      string
+		got, want any
+	}{
+		{"a.Step", a.Step, "settle"},
+		{"a.Code", a.Code, "taken"},
+		{"a.Kind", a.Kind, "first"},
+		{"a.Deployment is empty", a.Deployment == "", false},
+		{
+			"a.Commands[1] resubmits the order",
+			strings.Contains(a.Commands[1], "--stack "+a.Deployment+" resubmit "+o.id), true,
+		},
+		{"o.task().ProcessState", o.task().ProcessState, core.Error},
+	} {
+		require.Equal(t, field.want, field.got, field.name)
+	}
+	s.send(t, "Control",
+		fmt.Sprintf(`{"schema":1,"kind":"resubmit","task":%q,"id":"resubmit-%s","command":%d}`, o.id, o.id,
+			a.Command))
+	o.notified("completed", soon)
+	o.oneKeyPerStep()
 }
 
 // P46: while a flood waits for an agent that is busy, an order of high priority goes through.
@@ -142,10 +223,14 @@ func TestScheduleStartsOrders(t *testing.T) {
 		}
 		return err == nil && order.State == "Processed"
 	})
+	order, err := c.Submitted(t.Context(), started.OrderID)
+	require.NoError(t, err)
+	require.Equal(t, `{"from":"clock","scheduledTime":"`+
+		started.At.Std().UTC().Format(time.RFC3339)+`"}`, string(order))
 }
 
-// A token that was sent answers its step.
-func TestTokenAnswersItsStep(t *testing.T) {
+// A token that was sent answers its step, and nothing else does.
+func TestTokenAnswersOnlyItsStep(t *testing.T) {
 	s := on(t, localstack)
 	t.Parallel()
 	c, err := operate.OpenWith(t.Context(), s.config, s.assembly.Stack)
@@ -161,8 +246,17 @@ func TestTokenAnswersItsStep(t *testing.T) {
 	})
 	require.NoError(t, json.Unmarshal([]byte(s.remote.of(o.id, "approve-ask")[0].input), &sent))
 	require.NotEmpty(t, sent.Token)
+	v, err := c.Answer(t.Context(), o.id, client.Reply{
+		Step: "approve", Value: "go", By: "bob",
+		Run: -1,
+	})
+	require.NoError(t, err)
+	require.False(t, v.Accepted, "by bob: %+v %v", v, err)
 	s.cli(t, "", ok, []string{"answer", o.id, "go", "--token", sent.Token}, "accepted")
 	o.notified("completed", soon)
+	end, err := c.Get(t.Context(), o.id)
+	require.NoError(t, err)
+	require.Contains(t, string(end.Steps[1].Output), `"by":"ann"`)
 }
 
 // found waits for a message with a text in a queue.
@@ -198,6 +292,38 @@ func TestNewerMessageBecomesADeadLetter(t *testing.T) {
 		func(body string) bool { return strings.Contains(body, o.id) })
 	require.Equal(t, newer, got)
 	require.Equal(t, "{}", o.item(), "something was written")
+}
+
+// Rule 7: what cannot be read goes into quarantine with its reason, out of every queue; the
+// other messages are processed.
+func TestUnreadableMessageIsQuarantined(t *testing.T) {
+	s := on(t, localstack)
+	t.Parallel()
+	for queue, name := range map[string]string{
+		"Intake": "intake", "Replies": "replies", "Control": "control",
+		"RequestsInventory": "requests-inventory", "RequestsPayment": "requests-payment",
+		"RequestsShipping": "requests-shipping", "RequestsNotification": "requests-notification",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			poison := "{ this is no message: " + t.Name()
+			s.send(t, queue, poison)
+			body := s.found(t, "Quarantine", func(body string) bool {
+				return strings.Contains(body, base64.StdEncoding.EncodeToString([]byte(poison)))
+			})
+			var q struct{ Queue, Reason, SHA256 string }
+			require.NoError(t, json.Unmarshal([]byte(body), &q))
+			require.Equal(t, name, q.Queue)
+			require.NotEmpty(t, q.Reason)
+			require.Len(t, q.SHA256, 64)
+			waitFor(t, "empty queue", func() bool { return s.depth(t, queue) == 0 })
+			if n := s.depth(t, queue+"Dead"); n > 0 {
+				for _, m := range receive(t.Context(), s.sqs, s.url(t, queue+"Dead"), 0) {
+					require.NotEqual(t, poison, *m.Body)
+				}
+			}
+		})
+	}
 }
 
 // depth is how many messages a queue holds, those in flight included. Delayed ones, as the Wake of a parent

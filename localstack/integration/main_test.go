@@ -6,9 +6,10 @@
 // It is run by `make integration`; plain `go test` skips it and says so. STEPKEEPER_INTEGRATION is
 // the emulator's endpoint, STEPKEEPER_BACKEND is localstack (default) or ministack.
 //
-// Faults are put on the wire, never into the product. On MiniStack all functions reach the emulator through a proxy
-// of the test's, given by AWS_ENDPOINT_URL in their environment, which can refuse. What dies is the real process, at
-// SIGKILL.
+// Faults are put on the wire, never into the product. All functions reach LocalStack through a proxy
+// of the test's, given by AWS_ENDPOINT_URL in their environment. It can repeat, refuse, and pass the test the very moment at which to kill a process. The fault injection
+// of shared/awsclient lives inside a client and therefore inside the tested process; here the
+// deployed binaries stay as they are, and what dies is the real process at SIGKILL.
 package integration
 
 import (

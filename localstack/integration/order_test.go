@@ -29,11 +29,27 @@ const (
 
 // status is what the application gets.
 type status struct {
-	Kind    string     `json:"status"`
-	OrderID string     `json:"orderId"`
-	Seq     int        `json:"seq"`
-	Code    string     `json:"code"`
-	Steps   []struct{} `json:"steps"`
+	Kind    string `json:"status"`
+	OrderID string `json:"orderId"`
+	Seq     int    `json:"seq"`
+	At      time.Time
+	Step    string `json:"step"`
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	Steps   []struct {
+		Step     string `json:"step"`
+		State    string `json:"state"`
+		Attempts int    `json:"attempts"`
+	} `json:"steps"`
+}
+
+func (s status) attempts(step string) int {
+	for _, x := range s.Steps {
+		if x.Step == step {
+			return x.Attempts
+		}
+	}
+	return 0
 }
 
 // order is one submitted order.
@@ -176,16 +192,6 @@ func (o *order) task() *protocol.Task {
 	require.NoError(o.t, err)
 	require.Empty(o.t, t.Damaged)
 	return t
-}
-
-func waitFor(t *testing.T, what string, condition func() bool) {
-	t.Helper()
-	for end := time.Now().Add(rescued); time.Now().Before(end); time.Sleep(look) {
-		if condition() {
-			return
-		}
-	}
-	t.Fatalf("no %s within %s", what, rescued)
 }
 
 // one key for each step, whatever was repeated (P2): the services see no second order.

@@ -17,6 +17,15 @@ import (
 	"github.com/stepkeeper/stepkeeper/localstack/cdkapp"
 )
 
+// verdict is what the proxy does with a request.
+type verdict int
+
+const (
+	pass   verdict = iota
+	twice          // carried out twice; the second answer counts
+	refuse         // the connection breaks before anything is carried out
+)
+
 // request is a call of a deployed function to AWS.
 type request struct {
 	function  string // part of the template's ID: Scheduler, Supervisor, AgentPayment
@@ -40,7 +49,7 @@ type proxy struct {
 	servers []*httptest.Server
 
 	mu    sync.Mutex
-	hooks map[int]func(request) (refused bool)
+	hooks map[int]func(request) verdict
 	next  int
 	// denials are all since the start.
 	denials []denial
@@ -61,7 +70,7 @@ func newProxy(target string) (*proxy, error) {
 		transport.TLSClientConfig = &tls.Config{RootCAs: trusted, MinVersion: tls.VersionTLS12}
 	}
 	return &proxy{
-		target: strings.TrimRight(target, "/"), hooks: map[int]func(request) bool{},
+		target: strings.TrimRight(target, "/"), hooks: map[int]func(request) verdict{},
 		client: &http.Client{Transport: transport},
 	}, nil
 }
@@ -94,9 +103,8 @@ func (p *proxy) putBetween(t cdkapp.Template) {
 	})
 }
 
-// hook looks at every request until it is taken away. The connection of a request that it refuses breaks before
-// anything is carried out.
-func (p *proxy) hook(h func(request) (refused bool)) (remove func()) {
+// hook looks at every request until it is taken away; the first verdict that is not pass counts.
+func (p *proxy) hook(h func(request) verdict) (remove func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	n := p.next
@@ -109,11 +117,19 @@ func (p *proxy) hook(h func(request) (refused bool)) (remove func()) {
 	}
 }
 
-func (p *proxy) refuses(r request) bool {
+func (p *proxy) judge(r request) verdict {
 	p.mu.Lock()
-	hooks := slices.Collect(maps.Values(p.hooks))
+	hooks := make([]func(request) verdict, 0, len(p.hooks))
+	for _, h := range p.hooks {
+		hooks = append(hooks, h)
+	}
 	p.mu.Unlock()
-	return slices.ContainsFunc(hooks, func(h func(request) bool) bool { return h(r) })
+	for _, h := range hooks {
+		if v := h(r); v != pass {
+			return v
+		}
+	}
+	return pass
 }
 
 func (p *proxy) serve(w http.ResponseWriter, in *http.Request, function string) {
@@ -122,8 +138,15 @@ func (p *proxy) serve(w http.ResponseWriter, in *http.Request, function string) 
 		panic(http.ErrAbortHandler)
 	}
 	_, operation, _ := strings.Cut(in.Header.Get("X-Amz-Target"), ".")
-	if p.refuses(request{function: function, operation: operation, body: string(body)}) {
+	v := p.judge(request{function: function, operation: operation, body: string(body)})
+	switch v {
+	case refuse:
 		panic(http.ErrAbortHandler) // the server breaks the connection
+	case twice:
+		if out, err := p.forward(in, body); err == nil {
+			_, _ = io.Copy(io.Discard, out.Body)
+			_ = out.Body.Close()
+		}
 	}
 	out, err := p.forward(in, body)
 	if err != nil {

@@ -2,6 +2,7 @@ package integration
 
 import (
 	"context"
+	"encoding/json"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -39,7 +40,7 @@ func (s *site) beside(ctx context.Context, t *testing.T, a *cdkapp.Assembly, nam
 	return &site{
 		backend: s.backend, config: s.config,
 		assembly: &cdkapp.Assembly{Dir: a.Dir, Stack: name, Template: a.Template}, outputs: outputs,
-		sqs: s.sqs, dynamo: s.dynamo, lambda: s.lambda, remote: s.remote, alerts: &inbox{},
+		sqs: s.sqs, dynamo: s.dynamo, lambda: s.lambda, remote: s.remote, proxy: s.proxy, alerts: &inbox{},
 		statuses: newInbox(ctx, s.sqs, outputs["ShopStatusUrl"]),
 	}
 }
@@ -149,6 +150,36 @@ func (s *site) copyTable(t *testing.T, from, to string) {
 	}
 }
 
+// isApartFrom: two stacks of the same template live side by side, an ID of an order is known in each by
+// itself, and each notifies its own application.
+func (s *site) isApartFrom(t *testing.T, other *site) {
+	t.Helper()
+	o := s.newOrder(t, "calm").submit()
+	o.notified("completed", rescued)
+	for name, value := range other.outputs {
+		// What names a thing holds a colon, or the name of the stack; the rest are settings, and the
+		// dimension of metrics, which is of the template.
+		if value == s.outputs[name] && name != "EngineDeployment" &&
+			(strings.Contains(value, ":") || strings.Contains(value, s.assembly.Stack)) {
+			t.Errorf("both have the %s %s", name, value)
+		}
+	}
+	c, err := operate.OpenWith(t.Context(), s.config, other.assembly.Stack)
+	require.NoError(t, err)
+	_, err = c.Get(t.Context(), o.id)
+	require.ErrorIs(t, err, client.ErrNotFound, "the order of the one is known to the other")
+	_, err = c.Submit(t.Context(), client.Order{
+		ID: o.id, Workflow: "calm", ReplyTo: "shop",
+		Content: json.RawMessage(strings.Replace(o.content(), "MUG-01", "MUG-02", 1)),
+	})
+	require.NoError(t, err)
+	if task, err := c.Wait(t.Context(), o.id); err != nil || task.State != "Processed" {
+		shown, _ := json.Marshal(task)
+		t.Fatalf("%s %v", shown, err)
+	}
+	(&order{t: t, s: other, id: o.id}).notified("completed", rescued)
+}
+
 // A stack works beside another, is stopped in the middle of an order, and its tables are copied. A second
 // stack waits on the copies, and does nothing; started, it takes the order up under the same keys, does
 // nothing twice, and takes again what applications send again.
@@ -160,6 +191,7 @@ func TestOrdersGoOnWithCopiedTables(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
 	first := s.beside(ctx, t, s.assembly, s.assembly.Stack+"-first")
+	s.isApartFrom(t, first)
 	ended := first.newOrder(t, "order").submit()
 	ended.notified("completed", rescued)
 	half := first.newOrder(t, "calm")

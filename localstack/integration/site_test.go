@@ -41,7 +41,7 @@ type site struct {
 	secret    string            // its ARN; MiniStack only
 	bus       string            // ARN of an event bus that was there before; LocalStack only
 	remote    *remote
-	proxy     *proxy // nil on LocalStack
+	proxy     *proxy
 	statuses  *inbox
 	alerts    *inbox
 	ticks     ticker
@@ -82,11 +82,11 @@ func deploy(ctx context.Context, endpoint, backend string) (*site, error) {
 		return nil, errors.Join(err, s.close())
 	}
 	fmt.Fprintf(os.Stderr, "integration: synthesised in %.1f s\n", time.Since(began).Seconds())
+	s.proxy, err = newProxy(endpoint)
+	if err != nil {
+		return nil, errors.Join(err, s.close())
+	}
 	if backend == ministack {
-		s.proxy, err = newProxy(endpoint)
-		if err != nil {
-			return nil, errors.Join(err, s.close())
-		}
 		if err := s.keepSecret(ctx); err != nil {
 			return nil, errors.Join(err, s.close())
 		}
@@ -167,9 +167,7 @@ func (s *site) synthesise(ctx context.Context) error {
 // prepare changes a template for the tests and the emulator.
 func (s *site) prepare(a *cdkapp.Assembly) error {
 	s.shorten(a)
-	if s.proxy != nil {
-		s.proxy.putBetween(a.Template)
-	}
+	s.proxy.putBetween(a.Template)
 	return rewrite[s.backend](a.Template)
 }
 

@@ -328,6 +328,25 @@ func (c *check) finally(what, by string, remove func() error) {
 	}
 }
 
+// printed keeps the errors that a check reports.
+type printed struct {
+	testing.TB
+	text string
+}
+
+func (p *printed) Errorf(format string, args ...any) { p.text += fmt.Sprintf(format, args...) }
+
+func TestALeftStackKeepsItsBootstrap(t *testing.T) {
+	for _, kept := range []bool{false, true} {
+		removed := false
+		out := &printed{TB: t}
+		c := &check{TB: out, prefix: "SkCheck1", kept: kept}
+		c.finally("role", "aws iam delete-role", func() error { removed = true; return nil })
+		require.NotEqual(t, kept, removed)
+		require.Equal(t, strings.Contains(out.text, "LEFT: role: the stack SkCheck1 is left"), kept)
+	}
+}
+
 func (c *check) smoke(role, workflow string) {
 	c.stepkeeper(role, c.prefix, "doctor", "--smoke", "--workflow", workflow, "--order", c.file("order.json"), "--orders",
 		strconv.Itoa(orders))

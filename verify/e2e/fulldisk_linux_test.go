@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -121,6 +122,51 @@ func TestFullDisk(t *testing.T) {
 	code, took := p.stop()
 	require.Zero(t, code)
 	require.LessOrEqual(t, took, 5*time.Second)
+}
+
+// TestStopOnAFullDisk mounts a small disk for the data of `dev`, fills it while orders run, ends the process
+// by a signal, and frees space. The next process starts, and each acknowledged order ends with its effects
+// made once.
+func TestStopOnAFullDisk(t *testing.T) {
+	t.Parallel()
+	shop := newService(t)
+	shop.slow(5 * time.Millisecond)
+	s := newSite(t, shop.agents(), pairOnly)
+	require.NoError(t, os.Mkdir(s.path("data"), 0o700))
+	if err := syscall.Mount("tmpfs", s.path("data"), "tmpfs", 0, "size=16m"); err != nil {
+		t.Skipf("SKIPPED: NO DISK IS FILLED HERE: mounting a tmpfs needs root: %v", err)
+	}
+	t.Cleanup(func() { _ = syscall.Unmount(s.path("data"), syscall.MNT_DETACH) })
+	ballast := s.path("data/ballast")
+	full := make([]byte, 16<<20)
+	var ids []string
+	for round := range 6 {
+		p := s.start()
+		ids = append(ids, p.submit("pair", fmt.Sprint("round-", round), 20)...)
+		_ = os.WriteFile(ballast, full, 0o600) // it ends early: the disk is full
+		eventually(t, "the disk is full", func() bool {
+			id := fmt.Sprintf("full-%d-%d", round, len(ids))
+			res, _ := p.post(fmt.Appendf(nil, `{"schema":1,"orderId":%q,"workflow":"pair","order":{"n":1}}`,
+				id))
+			if res.StatusCode/100 == 2 {
+				ids = append(ids, id)
+			}
+			return res.StatusCode == http.StatusServiceUnavailable
+		})
+		if round%2 == 0 {
+			p.stop()
+		} else {
+			p.kill()
+		}
+		require.NoError(t, os.Remove(ballast))
+	}
+	p := s.start()
+	for _, id := range ids {
+		p.end(id, "Processed")
+	}
+	done := shop.done()
+	t.Logf("%d orders, %d effects", len(ids), done)
+	require.Equal(t, 2*len(ids), done)
 }
 
 // What was acknowledged before and while the disk was full outlives a kill too.

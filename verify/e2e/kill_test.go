@@ -75,6 +75,52 @@ func freeAddress(t *testing.T) string {
 	return listener.Addr().String()
 }
 
+// A client that is sending when the process is killed goes on with the next one at the same address:
+// every order is acknowledged once and done once.
+func TestClientOutlivesRestart(t *testing.T) {
+	shop := newService(t)
+	s := newSite(t, shop.agents(), pairOnly, "--listen", freeAddress(t))
+	p := s.start()
+	const n = 1000
+	middle := make(chan struct{})
+	back := make(chan struct{})
+	orders := func(yield func(client.Order) bool) {
+		for i := range n {
+			if !yield(client.Order{
+				ID: fmt.Sprintf("streamed-%d", i), Workflow: "pair",
+				Content: map[string]int{"n": i},
+			}) {
+				return
+			}
+			if i == n/3 { // the rest is for the next process
+				close(middle)
+				<-back
+			}
+		}
+	}
+	answers := map[string]int{}
+	sent := make(chan error, 1)
+	go func() {
+		sent <- p.client.SubmitAll(t.Context(), orders, func(r client.Result) {
+			if !r.Accepted {
+				t.Errorf("order %s: %v", r.OrderID, r.Err)
+			}
+			answers[r.OrderID]++
+		})
+	}()
+	<-middle
+	p.kill()
+	next := s.start()
+	close(back)
+	require.NoError(t, (<-sent))
+	require.Len(t, answers, n)
+	for id, times := range answers {
+		require.Equal(t, 1, times, id)
+		next.end(id, "Processed")
+	}
+	require.Equal(t, 2*n, shop.done())
+}
+
 // Killed at any moment, before it is ready too, while a client sends: every order is acknowledged,
 // comes to the right end, and has its effects exactly once or not at all.
 func TestKilledAtAnyMoment(t *testing.T) {

@@ -164,8 +164,12 @@ func courier(t *testing.T, p *process, answer func(request map[string]any) map[s
 				}
 				return c.send(ctx, "replies", string(text))
 			})
-			if err != nil {
-				time.Sleep(50 * time.Millisecond)
+			if err != nil && ctx.Err() == nil {
+				select {
+				case <-p.exited: // a process that was killed does not answer
+					return
+				case <-time.After(50 * time.Millisecond):
+				}
 			}
 		}
 	})
@@ -213,4 +217,28 @@ func TestSDKApplicationAndAgent(t *testing.T) {
 	defer mu.Unlock()
 	require.Equal(t, 1, keys["d-1/0/carry"])
 	require.Equal(t, 2, keys["d-2/0/carry"])
+}
+
+// Statuses that were not taken outlive a kill; an order whose agent was away goes on when it comes.
+func TestSDKAfterKill(t *testing.T) {
+	t.Parallel()
+	s := deliverySite(t)
+	p := s.start()
+	err := p.sdk().send(t.Context(), "intake",
+		`{"schema":1,"orderId":"k-1","workflow":"delivery","order":{"to":"Ada"},"replyTo":"web"}`)
+	require.NoError(t, err)
+	eventually(t, "the courier is asked", func() bool {
+		task, err := p.client.Get(t.Context(), "k-1")
+		return err == nil && task.Steps[1].State == "Processing"
+	})
+	p.kill()
+	p = s.start()
+	courier(t, p, func(map[string]any) map[string]any {
+		return map[string]any{"outcome": "done", "output": map[string]any{"signature": "Ada"}}
+	})
+	p.end("k-1", "Processed")
+	p.kill() // the last status waits in its queue
+	p = s.start()
+	kinds := p.sdk().statuses("k-1", "completed")
+	require.Equal(t, "received", kinds[0])
 }

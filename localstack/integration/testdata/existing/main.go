@@ -12,7 +12,15 @@ type request struct {
 	IdempotencyKey string `json:"idempotencyKey"`
 }
 
+// OutOfStock is an error that no repetition changes.
+type OutOfStock struct{}
+
+func (OutOfStock) Error() string { return "there is none left" }
+
 func handle(_ context.Context, r request) (map[string]string, error) {
+	if r.SKU == "NONE" {
+		return nil, OutOfStock{}
+	}
 	return map[string]string{"reserved": r.SKU, "key": r.IdempotencyKey}, nil
 }
 
