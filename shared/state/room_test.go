@@ -740,6 +740,15 @@ func longestAnswers(value json.RawMessage, votes int) *protocol.Answers {
 	}
 }
 
+// P28: a workflow of 300 steps fits.
+func TestThreeHundredStepsFit(t *testing.T) {
+	def := &core.Definition{Notify: []core.StatusKind{core.StatusStepFinished}}
+	for i := range 300 {
+		def.Steps = append(def.Steps, core.StepDefinition{Name: fmt.Sprintf("%032d", i)})
+	}
+	require.LessOrEqual(t, protocol.Reserve(def), port.MaxDocument)
+}
+
 // A document with no room to spare: the workflow's output is dropped, a verdict says no reason, and
 // says the same when it is asked for again.
 func TestNoRoomToSpare(t *testing.T) {
