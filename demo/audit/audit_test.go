@@ -244,11 +244,13 @@ func TestPlanted(t *testing.T) {
 			[]string{"x, payment: charge of another amount; expected 1999 EUR, found 2000 EUR"},
 		},
 		{
-			"effect of an unknown order", "do x/0 payment", audit.Order{},
+			"effect of an unknown order", "do x/0 payment",
+			audit.Order{},
 			[]string{"x, payment: do for an order that was not submitted; expected none, found do of 1999 EUR"},
 		},
 		{
-			"key of another form", "do /0 payment; do x/ payment; do x payment; do x/0/0 payment", audit.Order{},
+			"key of another form", "do /0 payment; do x/ payment; do x payment; do x/0/0 payment",
+			audit.Order{},
 			[]string{
 				`/0/payment, payment: key of another form; expected <order>/<run>/<step>, found "/0/payment"`,
 				`x//payment, payment: key of another form; expected <order>/<run>/<step>, found "x//payment"`,
@@ -273,7 +275,8 @@ func TestPlanted(t *testing.T) {
 			[]string{"x, payment: net charges of an order without an end; expected 0 or 1, found 2"},
 		},
 		{
-			"row of an unknown kind", "gift good/0 payment 1 EUR", audit.Order{},
+			"row of an unknown kind", "gift good/0 payment 1 EUR",
+			audit.Order{},
 			[]string{"good/0/payment, payment: row of an unknown kind; expected do, undo or fence, found gift"},
 		},
 	}

@@ -66,22 +66,32 @@ func TestRefusalThatCannotBeSentComesBack(t *testing.T) {
 	for _, c := range []struct {
 		name, faults, queue, body, to, want string
 	}{
-		{"unreadable", "full unknown gone", port.Intake, strings.Replace(order, "}", `,"extra":1}`, 1), "shop",
-			"refused unknown-field"},
+		{
+			"unreadable", "full unknown gone", port.Intake, strings.Replace(order, "}", `,"extra":1}`, 1), "shop",
+			"refused unknown-field",
+		},
 		{"no workflow", "full unknown gone", port.Intake, missing, "shop", "refused unknown-workflow"},
-		{"other content", "full unknown", port.Intake, strings.Replace(order, "o-2", "o-1", 1), "shop",
-			"refused other-content"},
+		{
+			"other content", "full unknown", port.Intake, strings.Replace(order, "o-2", "o-1", 1), "shop",
+			"refused other-content",
+		},
 		{"new", "unknown", port.Intake, order, "shop", "received "},
 		{"cancelled before", "unknown", port.Intake, strings.Replace(order, "o-2", "o-0", 1), "shop", "cancelled "},
-		{"no workflow, no reply-to", "full", port.Intake, strings.Replace(missing, `"replyTo":"shop",`, "", 1),
-			port.Quarantine, kept},
+		{
+			"no workflow, no reply-to", "full", port.Intake, strings.Replace(missing, `"replyTo":"shop",`, "", 1),
+			port.Quarantine, kept,
+		},
 		{"unreadable, no reply-to", "full", port.Intake, `{`, port.Quarantine, kept},
 		{"reply", "full", port.Replies, `{`, port.Quarantine, kept},
-		{"command of no order", "full unknown", port.Control, strings.Replace(undo, "}", `,"replyTo":"desk"}`, 1),
-			"desk", "command-refused unknown-task"},
+		{
+			"command of no order", "full unknown", port.Control, strings.Replace(undo, "}", `,"replyTo":"desk"}`, 1),
+			"desk", "command-refused unknown-task",
+		},
 		{"command of no order, no reply-to", "full", port.Control, undo, port.Quarantine, kept},
-		{"command", "full unknown", port.Control, strings.Replace(undo, "o-9", "o-1", 1), "shop",
-			"command-refused refused"},
+		{
+			"command", "full unknown", port.Control, strings.Replace(undo, "o-9", "o-1", 1), "shop",
+			"command-refused refused",
+		},
 	} {
 		for _, fault := range strings.Fields(c.faults) {
 			t.Run(c.name+", "+fault, func(t *testing.T) {

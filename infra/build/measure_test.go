@@ -87,7 +87,8 @@ func measuredFunctions(t *testing.T, aws *awsstub.Stub) []measured {
 	return []measured{
 		{"scheduler", build.Scheduler, map[string][]byte{"workflows/order.json": flow}, engine},
 		{
-			"agent", build.HTTPAgent, map[string][]byte{deployment.AgentFile: compiled},
+			"agent", build.HTTPAgent,
+			map[string][]byte{deployment.AgentFile: compiled},
 			map[string]string{deployment.VarAgent: "payment", deployment.VarQueues: queues},
 		},
 		{

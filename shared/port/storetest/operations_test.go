@@ -75,14 +75,6 @@ func apart(content []byte) func(*port.Write) {
 	}
 }
 
-// contentOf makes a write of the same order as the one that created it: it says where the content is.
-func contentOf(created port.Write) func(*port.Write) {
-	return func(w *port.Write) {
-		w.Hash = created.Hash
-		w.Apart = created.Apart
-	}
-}
-
 func hashOf(content []byte) string { return fmt.Sprintf("%x", sha256.Sum256(content)) }
 
 // inline is an order whose content stands in its document.

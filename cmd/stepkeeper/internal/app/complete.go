@@ -97,7 +97,9 @@ func (a *App) someOrders(ctx context.Context) (ids []string) {
 }
 
 func (a *App) steps(ctx context.Context, id string) (names []string) {
-	task, err := Ask(ctx, a, id, func(c *client.Client, ctx context.Context) (*client.Task, error) { return c.Get(ctx, id) })
+	task, err := Ask(ctx, a, id, func(c *client.Client, ctx context.Context) (*client.Task, error) {
+		return c.Get(ctx, id)
+	})
 	if err != nil {
 		return nil
 	}
@@ -108,7 +110,8 @@ func (a *App) steps(ctx context.Context, id string) (names []string) {
 }
 
 func (a *App) workflowNames(ctx context.Context) (names []string) {
-	all, _ := Ask(ctx, a, "", (*client.Client).Workflows) // After an error there are no suggestions. A stack cannot list its workflows.
+	// After an error there are no suggestions. A stack cannot list its workflows.
+	all, _ := Ask(ctx, a, "", (*client.Client).Workflows)
 	for _, w := range all {
 		names = append(names, w.Name)
 	}

@@ -84,7 +84,8 @@ func runShow(ctx context.Context, o *showOptions) error {
 		}
 		order, err = c.Submitted(ctx, o.id)
 		if errors.Is(err, client.ErrNotFound) { // A cancel came before the order, or it was erased or has expired.
-			order, err = nil, nil
+			order = nil
+			err = nil
 		}
 		return task, err
 	})
