@@ -254,8 +254,8 @@ func order(n *core.StepDefinition, t *Task) (all []Difference) {
 // MovedTo returns the task with another definition, and with the steps in the order of that definition.
 //
 // Steps keep their states, but a Failed step that was never claimed becomes Pending. If a removed step
-// returns, its attempt numbers continue (P1, every claim has a new attempt). The present final status is
-// already settled, and is not sent again.
+// returns, its attempt numbers continue (P1, every claim has a new attempt). The present end is settled. If a
+// receiver has not got its final status yet, the task keeps the steps of that status.
 func (t *Task) MovedTo(from, to *core.Definition) *Task {
 	c := t.Clone()
 	removed := maps.Clone(t.Attempts.Removed)
@@ -305,6 +305,9 @@ func (t *Task) MovedTo(from, to *core.Definition) *Task {
 			(is < 0 || to.Steps[is].Agent != from.Steps[was].Agent) {
 			a.Agent = from.Steps[was].Agent
 		}
+	}
+	if t.endUndelivered() {
+		c.EndSteps = t.FinalStatus().Status.Steps
 	}
 	c.Definition = to.Hash
 	return c

@@ -160,6 +160,7 @@ func (r *decision) emitEnd() {
 
 func (t *Task) leaveEnd() {
 	t.End = End{}
+	t.EndSteps = nil
 	t.Phase = ""
 	t.Attention = false
 	for i := range t.Steps {
@@ -171,8 +172,7 @@ func (t *Task) leaveEnd() {
 // reply or an operator's fact may change a step. A repeated status of the Error must still have the same
 // bytes (P12, effects are emitted again).
 func (t *Task) keepEndStates(before *Task) {
-	// A task is moved only after its end is settled, so the status is never repeated (P49, move pins another
-	// definition).
+	// A Move keeps the steps of a status that may be repeated in EndSteps (P49, move pins another definition).
 	moved := before.Definition != t.Definition
 	if moved || before.ProcessState != core.Error || t.ProcessState != core.Error {
 		return

@@ -175,6 +175,9 @@ func given(def *core.Definition, t *Task) int {
 	for name := range t.Attempts.Removed {
 		n += len(name) + 30
 	}
+	for _, s := range t.EndSteps {
+		n += len(s.Step) + 70
+	}
 	if def != nil {
 		for i := range t.Steps {
 			n += givenOf(&def.Steps[i], &t.Steps[i])

@@ -58,16 +58,19 @@ type Task struct {
 	Told int `json:"told,omitzero"`
 	// Undelivered has an entry for each receiver that could not get a status.
 	Undelivered []core.Undelivered `json:"undelivered,omitempty"`
-	Start       Start              `json:",embed"`
-	Undo        Reversal           `json:",embed"`
-	Reason      Reason             `json:"reason,omitzero"` // reason why the task is undone or has stopped
-	End         End                `json:",embed"`          // the zero value while the task runs
-	Closing     *Closing           `json:"closed,omitzero"` // record of the Close command; nil if the task is not Closed
-	Erased      *Erasure           `json:"erased,omitzero"` // record of the erasure; nil if the content was not erased
-	Output      json.RawMessage    `json:"output,omitempty"`
-	Created     core.Time          `json:"Created"`
-	Deadline    Deadline           `json:",embed"`
-	Due         core.Time          `json:"due,omitzero"` // indexed due time; it may be early, but is never late
+	// EndSteps holds the steps in the final status, if a Move has changed the steps before a receiver got that
+	// status (P12, effects are emitted again).
+	EndSteps []core.StepSummary `json:"endSteps,omitempty"`
+	Start    Start              `json:",embed"`
+	Undo     Reversal           `json:",embed"`
+	Reason   Reason             `json:"reason,omitzero"` // reason why the task is undone or has stopped
+	End      End                `json:",embed"`          // the zero value while the task runs
+	Closing  *Closing           `json:"closed,omitzero"` // record of the Close command; nil if the task is not Closed
+	Erased   *Erasure           `json:"erased,omitzero"` // record of the erasure; nil if the content was not erased
+	Output   json.RawMessage    `json:"output,omitempty"`
+	Created  core.Time          `json:"Created"`
+	Deadline Deadline           `json:",embed"`
+	Due      core.Time          `json:"due,omitzero"` // indexed due time; it may be early, but is never late
 	// Attention is true for a task in the operator's list. Such a task is in Error with nothing in flight,
 	// and its end was reported (P9, tasks not at rest are due).
 	Attention bool `json:"attention,omitzero"`
