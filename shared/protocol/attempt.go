@@ -90,3 +90,18 @@ func (t *Task) NotDone(d *core.StepDefinition, s *Step) (agents []string) {
 	}
 	return agents
 }
+
+// Uncalled reports whether the step waits for its next attempt because its agent could not call the service
+// (P45, "not now" is not a failure). An undo that waits until its do is quiet does not wait for its agent (P21,
+// an undo waits for quiet).
+func (s *Step) Uncalled() bool {
+	return (s.HandedBack() || s.State == core.UndoWait && s.Claim.Undo) && s.wasUncalled()
+}
+
+// EndsUncalled reports whether the step's present attempt follows attempts in which the agent could not call
+// the service.
+func (s *Step) EndsUncalled() bool { return s.InFlight() && s.wasUncalled() }
+
+func (s *Step) wasUncalled() bool {
+	return s.Error != nil && s.Error.Since != 0 && core.Uncalled(s.Error.Code)
+}
