@@ -167,6 +167,19 @@ func TestAnEndThatIsLeftIsReported(t *testing.T) {
 	}
 }
 
+// P12b: the task records from which number on the receiver has no status. "received" has no number.
+func TestAStatusWithoutANumberIsNotRecorded(t *testing.T) {
+	w := actorstest.New(t, actorstest.Definition()).Boot()
+	w.Fail = func(queue string, _ port.Message) error {
+		if queue == "shop" {
+			return port.ErrNotFound
+		}
+		return nil
+	}
+	require.Empty(t, w.Scheduler.Handle(ctx, port.Intake, deliver(actorstest.Order("o-1"))))
+	require.Equal(t, 1, w.Task("o-1").Undelivered[0].First)
+}
+
 // P12b: an order whose queue was deleted, is forbidden or refuses goes on like others, and none of its messages comes
 // again. When the queue is there again, it gets everything.
 func TestAStatusThatCannotBeSentDelaysNothing(t *testing.T) {
