@@ -298,7 +298,8 @@ func TestScripts(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var want []string
 				for line := range strings.Lines(script) {
-					if line = strings.TrimSpace(line); line != "" {
+					line = strings.TrimSpace(line)
+					if line != "" {
 						want = append(want, line)
 					}
 				}
