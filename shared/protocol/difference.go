@@ -254,8 +254,8 @@ func order(n *core.StepDefinition, t *Task) (all []Difference) {
 // MovedTo returns the task with another definition, and with the steps in the order of that definition.
 //
 // Steps keep their states, but a Failed step that was never claimed becomes Pending. If a removed step
-// returns, its attempt numbers continue (P1, every claim has a new attempt). The present end is settled. If a
-// receiver has not got its final status yet, the task keeps the steps of that status.
+// returns, its attempt numbers continue (P1, every claim has a new attempt). The present end is settled, but
+// its final status may be undelivered, or be recorded as undelivered later. So the task keeps the steps of that status.
 func (t *Task) MovedTo(from, to *core.Definition) *Task {
 	c := t.Clone()
 	removed := maps.Clone(t.Attempts.Removed)
@@ -306,7 +306,7 @@ func (t *Task) MovedTo(from, to *core.Definition) *Task {
 			a.Agent = from.Steps[was].Agent
 		}
 	}
-	if t.endUndelivered() {
+	if t.End.Seq > 0 {
 		c.EndSteps = t.FinalStatus().Status.Steps
 	}
 	c.Definition = to.Hash

@@ -231,13 +231,6 @@ func (t *Task) numbered(n int) core.SendStatus {
 	return t.Status(core.Status{Kind: core.StatusSuperseded, Seq: n, At: t.Created})
 }
 
-// endUndelivered reports whether a receiver has not got the final status of the present end yet.
-func (t *Task) endUndelivered() bool {
-	return t.End.Seq > 0 && slices.ContainsFunc(t.Undelivered, func(u core.Undelivered) bool {
-		return u.ResendAt != 0 && u.First <= t.End.Seq
-	})
-}
-
 // Postponed reports whether the statuses to a receiver wait for the resend time of an Undelivered.
 func (t *Task) Postponed(receiver string) bool {
 	return slices.ContainsFunc(t.Undelivered, func(u core.Undelivered) bool {

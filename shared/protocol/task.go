@@ -58,8 +58,8 @@ type Task struct {
 	Told int `json:"told,omitzero"`
 	// Undelivered has an entry for each receiver that could not get a status.
 	Undelivered []core.Undelivered `json:"undelivered,omitempty"`
-	// EndSteps holds the steps in the final status, if a Move has changed the steps before a receiver got that
-	// status (P12, effects are emitted again).
+	// EndSteps holds the steps in the final status of the present end, if the task was moved since then (P12,
+	// effects are emitted again).
 	EndSteps []core.StepSummary `json:"endSteps,omitempty"`
 	Start    Start              `json:",embed"`
 	Undo     Reversal           `json:",embed"`
