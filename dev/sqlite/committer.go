@@ -44,6 +44,7 @@ type committer struct {
 	mu      sync.Mutex
 	idle    sync.Cond // signalled when a closed committer is not busy any more
 	pending []*job
+	several bool // the last group had several operations, so others probably come now
 	busy    bool // true while groups are executed; operations wait only then
 	closed  bool
 }
@@ -132,8 +133,11 @@ func (c *committer) executeAll() {
 // next group.
 func (c *committer) executeGroup() (more bool) {
 	c.mu.Lock()
-	c.gather()
+	if c.several || len(c.pending) > 1 {
+		c.gather()
+	}
 	group := c.pending
+	c.several = len(group) > 1
 	c.pending = c.spare
 	c.mu.Unlock()
 	for first := 0; first < len(group); first += maxGroup {

@@ -63,8 +63,9 @@ func (p *Pump) Run(ctx context.Context) error {
 	defer stop()
 	held := &holds{queue: p.Queue, visibility: p.Visibility, log: p.Log, held: map[string]int{}}
 	r := &running{
-		Pump: p, held: held, received: make(chan port.Delivery),
-		room: make(chan struct{}, p.Concurrency), deleted: make(chan string, p.Concurrency),
+		Pump: p, held: held, received: make(chan port.Delivery, p.Concurrency),
+		free: make(chan struct{}, p.Concurrency), receiver: make(chan struct{}, 1),
+		deleted: make(chan string, p.Concurrency),
 	}
 	var attendants sync.WaitGroup
 	attendants.Go(func() {
@@ -74,8 +75,12 @@ func (p *Pump) Run(ctx context.Context) error {
 		// deleteAll runs until drain closes the channel deleted.
 		port.Always(context.WithoutCancel(ctx), p.Log, "deleting requests", r.deleteAll)
 	})
-	r.receive(ctx, work)
-	close(r.received)
+	for range p.Concurrency {
+		r.free <- struct{}{}
+		r.start(ctx, work)
+	}
+	r.receiver <- struct{}{}
+	<-ctx.Done()
 	err := r.drain(stop)
 	stop()
 	if err == nil {
@@ -84,96 +89,97 @@ func (p *Pump) Run(ctx context.Context) error {
 	return err
 }
 
+// running is a pump with its handler goroutines. One goroutine that handles nothing is the receiver. When requests
+// come, it passes all but the first to other goroutines, another goroutine becomes the receiver, and it handles the
+// first request itself. So a request that comes alone waits for no switch of goroutines.
 type running struct {
 	*Pump
 	held     *holds
-	room     chan struct{}      // one entry for each request that is being received or handled
-	received chan port.Delivery // requests for free handler goroutines
-	handlers int                // number of handler goroutines
+	free     chan struct{}      // one entry for each goroutine that handles nothing and waits for no reserved request
+	receiver chan struct{}      // holds one entry, which the receiver takes
+	received chan port.Delivery // requests for goroutines that are not free any more
 	busy     sync.WaitGroup     // counts the handler goroutines; drain waits for them
 	deleted  chan string        // receipts of handled requests
 }
 
-// receive receives requests until ctx ends, at most as many as the pump can handle now.
-func (r *running) receive(ctx, work context.Context) {
-	for ctx.Err() == nil {
-		free := 0
-		select {
-		case r.room <- struct{}{}:
-			free = 1
-		case <-ctx.Done():
-			return
-		}
-		for free < r.Batch {
-			select {
-			case r.room <- struct{}{}:
-				free++
-				continue
-			default:
-			}
-			break
-		}
-		var deliveries []port.Delivery
-		err := port.Guard(r.Log, "receiving", func() (err error) {
-			deliveries, err = r.Queue.Receive(ctx, free, longPoll, r.Visibility)
-			return err
-		})
-		for i := range deliveries {
-			r.held.add(deliveries[i].Receipt)
-			r.pass(work, deliveries[i])
-		}
-		for range free - len(deliveries) {
-			<-r.room
-		}
-		if err != nil && ctx.Err() == nil {
-			r.Log.Warn("receiving failed; trying again", "queue", r.Queue.Name(), "error", err)
-			_ = port.Sleep(ctx, pause) // the loop checks whether ctx has ended
-		}
-	}
-}
-
-// pass passes a request to a free handler goroutine, or starts a new one. A handler goroutine handles one
-// request after the other, and so keeps its stack. A new stack for each request would cost 2 % of an order's
-// total time.
-func (r *running) pass(work context.Context, d port.Delivery) {
-	select {
-	case r.received <- d:
-		return
-	default:
-	}
-	if r.handlers == r.Concurrency { // all goroutines exist, so wait for the next free goroutine
-		r.received <- d
-		return
-	}
-	r.handlers++
-	r.start(work, d)
-}
-
-// start starts a goroutine that handles the first request, if there is one, and later requests. If a panic or
-// a call of runtime.Goexit ends the goroutine, a new goroutine takes its place.
-func (r *running) start(work context.Context, first ...port.Delivery) {
+// start starts a handler goroutine. If a panic or a call of runtime.Goexit ends it, a new goroutine takes its place.
+func (r *running) start(ctx, work context.Context) {
 	r.busy.Go(func() {
 		open := true
 		defer func() {
 			if open {
-				r.start(work)
+				r.start(ctx, work)
 			}
 		}()
 		_ = port.Guard(r.Log, "handling a request", func() error {
-			for _, d := range first {
-				r.one(work, d)
-			}
-			for d := range r.received {
-				r.one(work, d)
-			}
+			r.handleAll(ctx, work)
 			open = false
 			return nil
 		})
 	})
 }
 
+// handleAll handles requests until ctx has ended and no request is left.
+func (r *running) handleAll(ctx, work context.Context) {
+	for ctx.Err() == nil {
+		select {
+		case d := <-r.received:
+			r.one(work, d)
+		case <-r.receiver:
+			r.receive(ctx, work)
+		case <-ctx.Done():
+		}
+	}
+	for {
+		select {
+		case d := <-r.received:
+			r.one(work, d)
+		default:
+			return
+		}
+	}
+}
+
+// receive receives at most as many requests as the pump can handle now.
+func (r *running) receive(ctx, work context.Context) {
+	select {
+	case <-r.free:
+	default: // a request is reserved for this goroutine, so another one must be the receiver
+		r.receiver <- struct{}{}
+		r.one(work, <-r.received)
+		return
+	}
+	free := 1
+	for free < r.Batch && len(r.free) > 0 {
+		<-r.free
+		free++
+	}
+	var deliveries []port.Delivery
+	err := port.Guard(r.Log, "receiving", func() (err error) {
+		deliveries, err = r.Queue.Receive(ctx, free, longPoll, r.Visibility)
+		return err
+	})
+	for i := range deliveries {
+		r.held.add(deliveries[i].Receipt)
+		if i > 0 {
+			r.received <- deliveries[i]
+		}
+	}
+	for range free - len(deliveries) {
+		r.free <- struct{}{}
+	}
+	if err != nil && ctx.Err() == nil {
+		r.Log.Warn("receiving failed; trying again", "queue", r.Queue.Name(), "error", err)
+		_ = port.Sleep(ctx, pause) // the loop checks whether ctx has ended
+	}
+	r.receiver <- struct{}{}
+	if len(deliveries) > 0 {
+		r.one(work, deliveries[0])
+	}
+}
+
 func (r *running) one(work context.Context, d port.Delivery) {
-	defer func() { <-r.room }()
+	defer func() { r.free <- struct{}{} }()
 	defer r.held.remove(d.Receipt)
 	r.handle(work, d)
 }
