@@ -85,7 +85,12 @@ func Open(ctx context.Context, o Options) (*Runtime, error) {
 		return nil, err
 	}
 	tasks, err := s.scheduler.Restart(ctx)
+	refused := s.store.Writable(ctx)
 	switch {
+	case refused != nil && ctx.Err() == nil:
+		s.working()
+		s.rest.Wait() // an alert may still be running
+		return nil, errors.Join(refused, s.store.Close())
 	case ctx.Err() != nil || errors.Is(err, sqlite.ErrDamaged):
 		s.working()
 		s.rest.Wait() // an alert may still be running
@@ -116,7 +121,8 @@ func (s *Runtime) wire(ctx context.Context) (err error) {
 		return err
 	}
 	durable, statuses := durableQueues(s.agents, s.options.ReplyTo)
-	s.store, err = sqlite.Open(ctx, s.options.Data, sqlite.Options{
+	// the check of the file takes longer than all else, so Restart reads the orders meanwhile
+	s.store, err = sqlite.OpenForReading(ctx, s.options.Data, sqlite.Options{
 		Log: s.log, Clock: s.clock,
 		Keep: s.options.Keep, Queues: durable, ReplyTo: statuses, Committed: s.metrics.committed,
 	})

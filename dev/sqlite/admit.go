@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -91,14 +90,10 @@ func create(file string) error {
 	return os.Rename(unfinished, file)
 }
 
-// admit refuses a file that does not belong to Stepkeeper, is damaged, or lacks its newest commits. It uses a
-// read-only connection, so that a refused file stays unchanged.
-func (c *checking) admit(ctx context.Context, file string, f found) error {
-	from := source(file, 1<<20) + "&mode=ro"
-	if !f.log {
-		from += "&immutable=1" // immutable keeps SQLite from creating an empty log
-	}
-	w, err := openWriter(from)
+// admit refuses a file that does not belong to Stepkeeper, or lacks its newest commits. It uses a read-only connection,
+// so that a refused file stays unchanged.
+func admit(file string, f found) error {
+	w, err := openWriter(f.source(file))
 	if err != nil {
 		return err
 	}
@@ -122,10 +117,19 @@ func (c *checking) admit(ctx context.Context, file string, f found) error {
 	if err != nil {
 		return err
 	}
-	if err := checkSequence(w, file, f, unclean == 1); err != nil {
-		return err
+	return checkSequence(w, file, f, unclean == 1)
+}
+
+// readOnly is the setting of a connection that changes neither the file nor its log.
+const readOnly = "&mode=ro"
+
+// source returns the name of the file, for reading before it is admitted.
+func (f found) source(file string) string {
+	from := source(file, 1<<20) + readOnly
+	if !f.log {
+		from += "&immutable=1" // immutable keeps SQLite from creating an empty log
 	}
-	return c.atStart(ctx, from)
+	return from
 }
 
 func useLog(w *writer) error {

@@ -14,11 +14,11 @@ import (
 // checkTime limits the time for which Open waits for the check of the file.
 const checkTime = 5 * time.Second
 
-// checking holds the state of the check of the database file. If Open does not wait for the end, the check
-// continues in the background.
+// checking holds the state of the check of the database file. If it takes longer than the limit, Open does not wait
+// for its end, and the file is checked again in the background.
 type checking struct {
 	limit time.Duration
-	whole bool // true if no check is left for the background
+	whole bool // true if no check is left for the background; set before the file is writable
 	stop  context.CancelFunc
 	ended sync.WaitGroup
 }
@@ -54,17 +54,18 @@ func (c *checking) atStart(ctx context.Context, source string) error {
 }
 
 // goOn checks the file in the background, unless atStart has already checked the whole file.
-func (s *Store) goOn() {
-	if s.checking.whole {
-		return
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	s.checking.stop = cancel
-	s.checking.ended.Go(func() {
+func (s *Store) goOn(ctx context.Context) {
+	if !s.checking.whole {
 		_ = port.Guard(nil, "the check of the file", func() error {
 			return s.explained(check(ctx, s.readers)) // explained remembers the damage
 		})
-	})
+	}
+}
+
+// start runs the check in the background, until it ends or the method end is called.
+func (c *checking) start(ctx context.Context, run func(context.Context)) {
+	ctx, c.stop = context.WithCancel(context.WithoutCancel(ctx))
+	c.ended.Go(func() { run(ctx) })
 }
 
 func (c *checking) end() {

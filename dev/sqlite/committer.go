@@ -36,6 +36,8 @@ const maxGroup = 1024
 type committer struct {
 	store    *Store
 	reported func(writes int, took time.Duration) // called after each commit; nil means no call
+	writable chan struct{}                        // closed when the fields refused, writer and sequence are set
+	refused  error                                // the file cannot be written, or is damaged
 	writer   *writer
 	sequence sequence
 	cache    cache  // used only by the committer; filled after the tasks are on the disk
@@ -83,7 +85,7 @@ func (c *committer) stopped() bool {
 //   - port.ErrUnavailable, or the error of ctx: none of the writes is stored.
 //   - any other error: the writes may be stored or not.
 func (c *committer) do(ctx context.Context, o operation) error {
-	if err := ctx.Err(); err != nil {
+	if err := c.opened(ctx); err != nil {
 		return err
 	}
 	j := &job{operation: o, answered: make(chan struct{})}
@@ -108,6 +110,19 @@ func (c *committer) do(ctx context.Context, o operation) error {
 		<-j.answered
 	}
 	return j.err
+}
+
+// opened waits until the file is open for writing.
+func (c *committer) opened(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	select {
+	case <-c.writable:
+		return c.refused
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // withdraw removes a job that has not begun. It returns false if the job has begun.

@@ -224,6 +224,21 @@ func TestMisplacedPageIsNoticed(t *testing.T) {
 	require.ErrorIs(t, refused(t, misplaced(t, 400), "damaged", "restore a backup"), sqlite.ErrDamaged)
 }
 
+// TestNothingIsWrittenToADamagedFile that is open for reading.
+func TestNothingIsWrittenToADamagedFile(t *testing.T) {
+	folder := misplaced(t, 400)
+	before, err := os.ReadFile(filepath.Join(folder, database))
+	require.NoError(t, err)
+	s, err := sqlite.OpenForReading(t.Context(), folder, sqlite.Options{})
+	require.NoError(t, err)
+	require.ErrorIs(t, s.Commit(t.Context(), []port.Write{creation("new")})[0], sqlite.ErrDamaged)
+	require.ErrorIs(t, s.Writable(t.Context()), sqlite.ErrDamaged)
+	closed(t, s)
+	after, err := os.ReadFile(filepath.Join(folder, database))
+	require.NoError(t, err)
+	require.Equal(t, string(before), string(after))
+}
+
 // TestACheckThatTakesTooLongGoesOn behind the start. What it finds ends readiness, and an order that is not
 // found does not count as unknown any more.
 func TestACheckThatTakesTooLongGoesOn(t *testing.T) {

@@ -97,6 +97,19 @@ type Store struct {
 // Open opens the store in a data folder. It creates the folder if the folder does not exist. It returns
 // ErrLocked if another process has the folder open. The caller must call Close at the end.
 func Open(ctx context.Context, folder string, options Options) (*Store, error) {
+	s, err := OpenForReading(ctx, folder, options)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Writable(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// OpenForReading is Open, but returns before the check of the file has ended. Until then, the store can be read, and
+// all writes wait. If the check finds damage, or the file cannot be written, each write has this error, see Writable.
+func OpenForReading(ctx context.Context, folder string, options Options) (*Store, error) {
 	o := options.withDefaults()
 	if o.Keep != 0 && o.Keep < MinKeep {
 		return nil,
@@ -113,10 +126,13 @@ func Open(ctx context.Context, folder string, options Options) (*Store, error) {
 		checking: checking{limit: o.checkTime},
 	}
 	if err := s.open(ctx, filepath.Join(folder, FileName), o); err != nil {
-		return nil, errors.Join(fmt.Errorf("opening the store in %s: %w", folder, s.explained(err)),
-			s.Close())
+		return nil, errors.Join(s.notOpened(folder, err), s.Close())
 	}
 	return s, nil
+}
+
+func (s *Store) notOpened(folder string, err error) error {
+	return fmt.Errorf("opening the store in %s: %w", folder, s.explained(err))
 }
 
 func lockFolder(folder string) (*flock.Flock, error) {
@@ -151,31 +167,14 @@ func (s *Store) open(ctx context.Context, file string, o Options) error {
 		return err
 	}
 	if found.file {
-		err = errors.Join(protect(file), s.checking.admit(ctx, file, found))
+		err = errors.Join(protect(file), admit(file, found))
 	} else {
-		s.checking.whole = true
 		err = create(file)
 	}
 	if err != nil {
 		return err
 	}
-	w, err := openWriter(source(file, pageBytes, "synchronous(full)", walPages,
-		"journal_size_limit(67108864)"))
-	if err != nil {
-		return err
-	}
-	s.committer = &committer{store: s, writer: w, reported: o.Committed, cache: newCache(o.Heads)}
-	count := func(w *writer) error { return s.committer.sequence.open(w, file) }
-	for _, step := range []func(*writer) error{useLog, makeTables, s.mark, (*writer).prepareAll, count} {
-		if err := step(w); err != nil {
-			return err
-		}
-	}
-	s.opened, err = identify(file, file+"-wal")
-	if err != nil {
-		return err
-	}
-	s.readers, err = sql.Open("sqlite", source(file, 2<<20, "query_only(1)"))
+	s.readers, err = sql.Open("sqlite", source(file, 2<<20, "query_only(1)")+readOnly)
 	if err != nil {
 		return err
 	}
@@ -185,9 +184,51 @@ func (s *Store) open(ctx context.Context, file string, o Options) error {
 	if err != nil {
 		return err
 	}
-	s.goOn()
+	s.committer = &committer{store: s, reported: o.Committed, cache: newCache(o.Heads), writable: make(chan struct{})}
+	s.checking.start(ctx, func(ctx context.Context) { s.checkAndWrite(ctx, file, found) })
 	return s.makeQueues(o)
 }
+
+// checkAndWrite checks the file, and opens it for writing.
+func (s *Store) checkAndWrite(ctx context.Context, file string, f found) {
+	c := s.committer
+	err := port.Guard(nil, "opening the file", func() error {
+		s.checking.whole = !f.file
+		if f.file {
+			if err := s.checking.atStart(ctx, f.source(file)); err != nil {
+				return err
+			}
+		}
+		return s.openForWriting(file)
+	})
+	if err != nil {
+		c.refused = s.notOpened(filepath.Dir(file), err)
+	}
+	close(c.writable)
+	if err == nil {
+		s.goOn(ctx)
+	}
+}
+
+func (s *Store) openForWriting(file string) error {
+	w, err := openWriter(source(file, pageBytes, "synchronous(full)", walPages,
+		"journal_size_limit(67108864)"))
+	if err != nil {
+		return err
+	}
+	s.committer.writer = w
+	count := func(w *writer) error { return s.committer.sequence.open(w, file) }
+	for _, step := range []func(*writer) error{useLog, makeTables, s.mark, (*writer).prepareAll, count} {
+		if err := step(w); err != nil {
+			return err
+		}
+	}
+	s.opened, err = identify(file, file+"-wal")
+	return err
+}
+
+// Writable waits until the file is checked and open for writing. It returns the error of Open, or of ctx.
+func (s *Store) Writable(ctx context.Context) error { return s.committer.opened(ctx) }
 
 // source returns the name of the file for the driver, with the settings of a connection.
 func source(file string, pageBytes int, pragmas ...string) string {
@@ -203,14 +244,14 @@ func source(file string, pageBytes int, pragmas ...string) string {
 // Close commits the waiting writes and unlocks the folder. Later writes fail.
 func (s *Store) Close() error {
 	var errs []error
+	s.checking.end()
 	if s.committer != nil {
 		s.committer.stop()
 	}
-	s.checking.end()
 	if s.readers != nil {
 		errs = append(errs, s.readers.Close())
 	}
-	if s.committer != nil {
+	if s.committer != nil && s.committer.writer != nil {
 		errs = append(errs, s.unmark(s.committer.writer), s.committer.writer.close(),
 			s.committer.sequence.close())
 	}
