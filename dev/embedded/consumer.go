@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -51,14 +52,10 @@ func (p *consumer) run(receiving, work context.Context) {
 // finish deletes the handled messages. It delays the next delivery of a failed message, and the delay grows
 // with each delivery. Without the delay, a full disk would fill the dead-letter queue within a second.
 func (p *consumer) finish(ctx context.Context, deliveries []port.Delivery, failed []string) {
-	bad := make(map[string]bool, len(failed))
-	for _, receipt := range failed {
-		bad[receipt] = true
-	}
 	done := make([]string, 0, len(deliveries))
 	for i := range deliveries {
 		d := &deliveries[i]
-		if !bad[d.Receipt] {
+		if !slices.Contains(failed, d.Receipt) {
 			done = append(done, d.Receipt)
 			continue
 		}
