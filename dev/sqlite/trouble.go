@@ -105,20 +105,20 @@ func (s *Store) missing() error {
 	return port.ErrNotFound
 }
 
-// opened is the identity of a file that SQLite has open.
+// opened is a file that SQLite has open.
 type opened struct {
 	name string
-	info fs.FileInfo
+	file identity
 }
 
 func identify(names ...string) ([]opened, error) {
 	all := make([]opened, len(names))
 	for i, name := range names {
-		info, err := os.Stat(name)
+		file, err := identityOf(name)
 		if err != nil {
 			return nil, err
 		}
-		all[i] = opened{name, info}
+		all[i] = opened{name, file}
 	}
 	return all, nil
 }
@@ -127,9 +127,9 @@ func identify(names ...string) ([]opened, error) {
 // not notice it: commits then go to a file without a name, which is lost at the end of the process.
 func (s *Store) present() error {
 	for _, o := range s.opened {
-		info, err := os.Stat(o.name)
+		file, err := identityOf(o.name)
 		switch {
-		case errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(o.info, info):
+		case errors.Is(err, fs.ErrNotExist) || err == nil && !file.same(o.file):
 			return fmt.Errorf("%s was removed, moved or replaced while this process runs: "+
 				"stop the process, put the data folder back or restore a backup, then start again", o.name)
 		case err != nil:
