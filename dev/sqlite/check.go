@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"sync"
 	"time"
-
-	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 // checkTime limits the time for which Open waits for the check of the file.
@@ -53,19 +51,12 @@ func (c *checking) atStart(ctx context.Context, source string) error {
 	return err
 }
 
-// goOn checks the file in the background, unless atStart has already checked the whole file.
-func (s *Store) goOn(ctx context.Context) {
-	if !s.checking.whole {
-		_ = port.Guard(nil, "the check of the file", func() error {
-			return s.explained(check(ctx, s.readers)) // explained remembers the damage
-		})
+// goOn checks the file, unless atStart has already checked the whole file.
+func (s *Store) goOn(ctx context.Context) error {
+	if s.checking.whole {
+		return nil
 	}
-}
-
-// start runs the check in the background, until it ends or the method end is called.
-func (c *checking) start(ctx context.Context, run func(context.Context)) {
-	ctx, c.stop = context.WithCancel(context.WithoutCancel(ctx))
-	c.ended.Go(func() { run(ctx) })
+	return s.explained(check(ctx, s.readers)) // explained remembers the damage
 }
 
 func (c *checking) end() {

@@ -185,12 +185,16 @@ func (s *Store) open(ctx context.Context, file string, o Options) error {
 		return err
 	}
 	s.committer = &committer{store: s, reported: o.Committed, cache: newCache(o.Heads), writable: make(chan struct{})}
-	s.checking.start(ctx, func(ctx context.Context) { s.checkAndWrite(ctx, file, found) })
+	checking, stop := context.WithCancel(context.WithoutCancel(ctx))
+	s.checking.stop = stop
+	s.checking.ended.Go(func() {
+		_ = port.Guard(nil, "the check of the file", func() error { return s.checkAndWrite(checking, file, found) })
+	})
 	return s.makeQueues(o)
 }
 
 // checkAndWrite checks the file, and opens it for writing.
-func (s *Store) checkAndWrite(ctx context.Context, file string, f found) {
+func (s *Store) checkAndWrite(ctx context.Context, file string, f found) error {
 	c := s.committer
 	err := port.Guard(nil, "opening the file", func() error {
 		s.checking.whole = !f.file
@@ -205,9 +209,10 @@ func (s *Store) checkAndWrite(ctx context.Context, file string, f found) {
 		c.refused = s.notOpened(filepath.Dir(file), err)
 	}
 	close(c.writable)
-	if err == nil {
-		s.goOn(ctx)
+	if err != nil {
+		return err
 	}
+	return s.goOn(ctx)
 }
 
 func (s *Store) openForWriting(file string) error {
