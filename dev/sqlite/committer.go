@@ -170,8 +170,7 @@ func (c *committer) executeGroup() (more bool) {
 }
 
 // gather lets other goroutines run until they add no more operations. A larger group costs less time for each
-// write. If there is only one writer, gather returns at once. The caller holds the lock. gather unlocks it
-// while other goroutines run.
+// write. The caller holds the lock. gather unlocks it while other goroutines run.
 func (c *committer) gather() {
 	for waiting := 0; waiting < len(c.pending); {
 		waiting = len(c.pending)
