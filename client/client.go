@@ -36,8 +36,8 @@ type (
 	Summary = view.Summary
 	// TaskError is the reason why an order stopped or was undone.
 	TaskError = view.TaskError
-	// Moment is one entry in an order's timeline.
-	Moment = view.Moment
+	// Entry is an event in an order's history.
+	Entry = view.Entry
 	// Plan describes the effect of a Move to a different definition.
 	Plan = view.Plan
 	// Definition is a version of a workflow.

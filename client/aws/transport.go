@@ -121,6 +121,7 @@ func (t *Transport) show(ctx context.Context, task *protocol.Task, detailed bool
 		return nil, err
 	}
 	shown := view.Of(task, def)
+	shown.History = view.History(task, def)
 	if detailed {
 		order, _ := t.order(ctx, task)
 		shown = view.Detailed(task, def, order, time.Now())

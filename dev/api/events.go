@@ -152,7 +152,9 @@ func (e *edge) writeEvents(ctx context.Context, w http.ResponseWriter, def *core
 }
 
 func event(t *protocol.Task, def *core.Definition) ([]byte, error) {
-	data, err := rawjson.Marshal(view.Of(t, def))
+	v := view.Of(t, def)
+	v.History = view.History(t, def)
+	data, err := rawjson.Marshal(v)
 	if err != nil {
 		return nil, fmt.Errorf("task %q: %w", t.OrderID, err)
 	}

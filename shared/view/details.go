@@ -31,13 +31,13 @@ type LaterCommand struct {
 	From core.Time `json:"from"`
 }
 
-// Detailed returns the view of a single order. Besides the result of Of, the view has the messages, the
+// Detailed returns the view of a single order. Besides the result of Of, the view has the history, the
 // inputs of the attempted steps, and the commands that the task would accept. The view has no inputs if def
 // or order is nil, or if the task was moved after it was undone.
 func Detailed(t *protocol.Task, def *core.Definition, order json.RawMessage, now time.Time) Task {
 	v := Of(t, def)
 	v.Accepts, v.AcceptsLater = accepts(t, def, core.TimeOf(now))
-	v.Messages = messagesOf(t, def)
+	v.History = History(t, def)
 	if def == nil || order == nil || t.Damaged != "" || movedAfterEnd(t) {
 		return v
 	}
@@ -54,7 +54,7 @@ func Detailed(t *protocol.Task, def *core.Definition, order json.RawMessage, now
 }
 
 // movedAfterEnd reports whether a Compensated task was moved to another definition for its next run (P49,
-// move pins another definition). The inputs and messages of the last run do not follow from the new
+// move pins another definition). The inputs and the history of the last run do not follow from the new
 // definition.
 func movedAfterEnd(t *protocol.Task) bool {
 	return t.ProcessState == core.Compensated &&

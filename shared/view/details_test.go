@@ -118,8 +118,8 @@ func TestAnUndoneOrderThatWasMovedShowsWhatItsRunDid(t *testing.T) {
 	} {
 		task.Commands.Verdicts = []protocol.Verdict{x.verdict}
 		v := view.Detailed(task, def, json.RawMessage(`{"card":"c-1"}`), t0.Std())
-		alerted := slices.ContainsFunc(v.Messages,
-			func(m view.Message) bool { return m.Kind == view.MessageAlert })
+		alerted := slices.ContainsFunc(v.History,
+			func(e view.Entry) bool { return e.Kind == view.EntryAlert })
 		require.Equal(t, x.shown, v.Steps[0].Input != nil, x.name)
 		require.Equal(t, x.shown, alerted, x.name)
 	}

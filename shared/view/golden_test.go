@@ -162,7 +162,7 @@ func underWay() *protocol.Task {
 	return t
 }
 
-// The views of an order in each of its states, in a listing, and as a timeline, are the same as the recorded
+// The views of an order in each of its states, in a listing, and its history, are the same as the recorded
 // ones.
 func TestShown(t *testing.T) {
 	var b strings.Builder
@@ -170,9 +170,9 @@ func TestShown(t *testing.T) {
 		v := view.Detailed(x, def, json.RawMessage(`{"total":1}`), second(100).Std())
 		fmt.Fprintf(&b, "== %s\n", name)
 		steps := v.Steps
-		messages := v.Messages
+		history := v.History
 		v.Steps = nil
-		v.Messages = nil
+		v.History = nil
 		line := func(what any) {
 			text, err := json.Marshal(what)
 			require.NoError(t, err)
@@ -182,13 +182,9 @@ func TestShown(t *testing.T) {
 		for _, s := range steps {
 			line(s)
 		}
-		for _, m := range messages {
-			line(m)
-		}
 		line(view.SummaryOf(x))
-		v.Steps = steps
-		for _, m := range view.Timeline(v) {
-			line(m)
+		for _, e := range history {
+			line(e)
 		}
 	}
 	def := everyKind()

@@ -1,9 +1,8 @@
 // Package view holds the public JSON form of a task. The HTTP API and the client return this form. The
 // command line and the console show it.
 //
-// Authority: Only this package decides which parts of a stored document are public. It derives the timeline,
-// the messages, and the waits of an order from the document. Package protocol says which commands a task
-// accepts.
+// Authority: Only this package decides which parts of a stored document are public. It derives the history
+// and the waits of an order from the document. Package protocol says which commands a task accepts.
 //
 // States: A view shows one version of a task, with the definition that the task pins. New versions of this
 // package may add fields. They never remove or rename a field.
@@ -59,7 +58,7 @@ type Task struct {
 	Unattended  []Unattended       `json:"unattended,omitempty" nullable:"false" doc:"queues without a consumer that steps in flight wait for"`
 	Unchecked   string             `json:"unchecked,omitempty" doc:"why it is not known for each queue that steps in flight wait for whether it has a consumer; for a stack on AWS"`
 	Damaged     string             `json:"damaged,omitempty" doc:"why the stored order cannot be read; the other members are what can still be read, and only close is accepted"`
-	Messages    []Message          `json:"messages,omitempty" nullable:"false" doc:"messages that the order has received and sent, if the stored document keeps them, earliest first; present if a single order was requested without waiting"`
+	History     []Entry            `json:"history,omitempty" nullable:"false" doc:"past of the order as far as the stored document keeps it, and its plans, earliest first; present in events, and if a single order was requested without waiting"`
 	Accepts     []Command          `json:"accepts,omitempty" nullable:"false" doc:"commands that would be accepted now, except erase; absent if the request waited"`
 
 	AcceptsLater []LaterCommand `json:"acceptsLater,omitempty" nullable:"false" doc:"commands that would be accepted later, once no call can take effect any more"`
@@ -153,9 +152,6 @@ type Answers struct {
 	Votes    []protocol.Vote `json:"votes,omitempty" nullable:"false" doc:"answers of this round, in the order in which they came"`
 	// Reasoned lists the latest accepted answers that gave a reason, of all rounds and runs.
 	Reasoned []protocol.Verdict `json:"reasoned,omitempty" nullable:"false" doc:"last accepted answers that gave a reason, each with its person, and the reason as note"`
-	// Uncounted lists answers that came before the step began and do not count, because their senders may
-	// not answer the step.
-	Uncounted []protocol.Verdict `json:"uncounted,omitempty" nullable:"false" doc:"answers that came before the step began and do not count, each with its person and the reason"`
 }
 
 func answersOf(s *protocol.Step, def *core.Answer) *Answers {
@@ -170,9 +166,6 @@ func answersOf(s *protocol.Step, def *core.Answer) *Answers {
 		for _, r := range a.Verdicts {
 			if r.Accepted && r.Note != "" {
 				v.Reasoned = append(v.Reasoned, r)
-			}
-			if r.ID == "" {
-				v.Uncounted = append(v.Uncounted, r)
 			}
 		}
 	}

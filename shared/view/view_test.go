@@ -1,7 +1,6 @@
 package view_test
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -121,30 +120,6 @@ func TestListed(t *testing.T) {
 			view.Summary{OrderID: bad.id, Workflow: "order", State: core.Compensating, Ended: name != "newer", Created: t0},
 			got, name)
 	}
-}
-
-// A command stands before what it caused at the same time. An accepted resolve names its step and fact, and
-// an end names the operator who asked for it instead of the failure.
-func TestTimelineOfCommands(t *testing.T) {
-	at := t0 + 7000
-	x := view.Task{
-		State: core.Compensated, Why: protocol.WhyOperator, Ended: true, EndedAt: at + 1,
-		Error: &view.TaskError{Message: "POST 503"},
-		Steps: []view.Step{{
-			Name: "charge", State: core.Compensated, ClaimedAt: at,
-			Resolved: &core.Resolved{Fact: core.Undone, At: at},
-		}},
-		Verdicts: []protocol.Verdict{{Command: "resolve", Accepted: true, By: "ann", At: at}},
-	}
-	var got []string
-	for _, m := range view.Timeline(x) {
-		got = append(got, strings.TrimSpace(m.Step+" "+m.What+" "+m.Text))
-	}
-	want := []string{
-		"resolve charge undone accepted (ann)", "charge claimed, attempt 0",
-		"Compensated as the operator asked",
-	}
-	require.Equal(t, want, got)
 }
 
 // The wait of an undo is that of the step that is undone next.

@@ -77,7 +77,7 @@ func TestSubmitWaitGet(t *testing.T) {
 			got, err := c.Get(t.Context(), id)
 			require.NoError(t, err)
 			require.Equal(t, want, got.State, id)
-			require.GreaterOrEqual(t, len(got.Messages), 4, id)
+			require.GreaterOrEqual(t, len(got.History), 4, id)
 			text, err := c.Submitted(t.Context(), id)
 			require.NoError(t, err)
 			require.Equal(t, `{"end":"`+id+`"}`, string(text))

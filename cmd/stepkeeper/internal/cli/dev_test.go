@@ -109,7 +109,7 @@ func TestDevExamples(t *testing.T) {
 	for name, want := range map[string][]string{
 		"carriers": {
 			"Processed", "fedex", "Compensated", "the order goes on without it",
-			"asked, not-yet", "collected  Processed",
+			"received reply retry-later from stock, attempt 1, not-yet", "collected  Processed",
 		},
 		"expense":      {"Processing", "approve", "Waiting"},
 		"kyc":          {"Processing", "Waiting"},

@@ -20,14 +20,13 @@ type showOptions struct {
 	raw      bool
 }
 
-// shown is the JSON output of `show`. It contains the task as GET /v1/orders/{id} returns it, the timeline,
-// and the commands that the user can run next.
+// shown is the JSON output of `show`. It contains the task as GET /v1/orders/{id} returns it, the
+// order, and the commands that the user can run next.
 type shown struct {
 	view.Task
-	Order    json.RawMessage `json:"order,omitempty"` // content of the order
-	Timeline []view.Moment   `json:"timeline"`
-	Next     []render.Advice `json:"next"`            // commands that are useful now; may be empty
-	Later    []render.Advice `json:"later,omitempty"` // commands that the order will accept at a later time
+	Order json.RawMessage `json:"order,omitempty"` // content of the order
+	Next  []render.Advice `json:"next"`            // commands that are useful now; may be empty
+	Later []render.Advice `json:"later,omitempty"` // commands that the order will accept at a later time
 }
 
 var showText = app.Text{
@@ -38,7 +37,7 @@ var showText = app.Text{
   stepkeeper show order-1001 --messages
   stepkeeper show order-1001 --output json
   stepkeeper show order-1001 --raw`,
-	Long: `It prints each step with attempts, times, errors, inputs and outputs; the timeline; the reason of a stop; and
+	Long: `It prints each step with attempts, times, errors, inputs and outputs; the history; the reason of a stop; and
 the commands that the order accepts now, or from a printed time on. For an order on AWS it estimates the cost.`,
 	Args:  app.Args{Least: 1, Most: 1, What: "the ID of an order"},
 	Offer: app.Orders,
@@ -50,7 +49,7 @@ func newShow(a *app.App) *cobra.Command {
 	return a.Command(showText, []app.Flag{
 		{
 			In: app.OutputFlags, Name: "messages", To: &o.messages,
-			Text: "print the messages that the order received and sent instead of the timeline",
+			Text: "print only the messages of the history: what the order received and sent",
 		},
 		{
 			Name: "raw", To: &o.raw,
@@ -104,7 +103,7 @@ func runShow(ctx context.Context, o *showOptions) error {
 		return nil
 	}
 	doc := shown{
-		Task: task, Order: order, Timeline: view.Timeline(task),
+		Task: task, Order: order,
 		Next: render.Next(task, o.app.Program()), Later: render.Later(task, o.app.Program()),
 	}
 	if doc.Next == nil {

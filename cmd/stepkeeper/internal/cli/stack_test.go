@@ -59,9 +59,9 @@ func TestCommandsOnAStack(t *testing.T) {
 		run(line("o-4", "halt", ""), "submit", "--wait", "-").want(t, failure.NotProcessed,
 			"o-4: accepted, Error")
 		run("", "show", "o-4").want(t, failure.OK, "stepkeeper --stack Shop --region eu-central-1 resubmit o-4",
-			"card was declined", "Timeline")
-		run("", "show", "o-4", "--messages").want(t, failure.OK, "received   order ", "sent       alert Error",
-			"reserve, attempt 1")
+			"card was declined", "History")
+		run("", "show", "o-4", "--messages").want(t, failure.OK, "received order", "sent alert Error",
+			"sent request reserve to shop, attempt 1")
 		run("", "show", "o-4", "--output", "json").want(t, failure.OK, `"kind": "alert"`)
 		run("", "list", "--where", "state=Error").want(t, failure.OK, "o-4")
 		w.Broken.Store(false)

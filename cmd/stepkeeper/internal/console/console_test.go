@@ -23,7 +23,6 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/console"
-	"github.com/stepkeeper/stepkeeper/internal/awsstub"
 	"github.com/stepkeeper/stepkeeper/internal/stacktest"
 )
 
@@ -166,26 +165,6 @@ func TestListingHasNoGapsBetweenPages(t *testing.T) {
 			require.Equal(t, 1, n, "%s in %s", id, filter)
 		}
 	}
-}
-
-// The list of events marks attempts of an undo, and the log has the command.
-func TestAttemptsOfAnUndoAreMarked(t *testing.T) {
-	log := awsstub.NewLog(t)
-	w := newWorld(t, func(o *console.Options) { o.Log = log.Logger })
-	close(w.hold)
-	w.refusing("charge")
-	w.submit("order", "o-1")
-	w.until("it stops", w.inState("o-1", "Error"))
-	w.refusing("release")
-	action, form := w.form("/orders/o-1", "kind", "undo")
-	form.Set("by", "ada")
-	w.post(action, form)
-	w.until("its undo has failed", func() bool {
-		_, body := w.get("/orders/o-1?show=events")
-		return strings.Contains(body, "undo, attempt 2 began") &&
-			strings.Contains(body, "undo, attempt 2: failed")
-	})
-	require.Equal(t, "undo", awsstub.About(t, log.Lines(), "command of the console")["kind"])
 }
 
 // An order is shown in its own script, and characters that could reorder the page's text as escapes.

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/console"
+	"github.com/stepkeeper/stepkeeper/internal/awsstub"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
@@ -53,8 +54,8 @@ func resubmitsOnce(t *testing.T, w *world) {
 
 	_, body = w.post(action, form)
 	require.Contains(t, body, "resubmit was accepted")
-	_, body = w.get("/orders/o-1?show=timeline")
-	wants(t, body, "resubmit accepted (grace &lt;b&gt;)", "the bank is back")
+	_, body = w.get("/orders/o-1")
+	wants(t, body, "received command resubmit from grace &lt;b&gt;, accepted: the bank is back")
 	o, err := w.client.Get(t.Context(), "o-1")
 	require.NoError(t, err)
 	require.Len(t, o.Verdicts, 1)
@@ -91,7 +92,7 @@ func resubmitsWithAnInput(t *testing.T, w *world) {
 	_, body = w.post(action, form)
 	wants(t, body, "resubmit was accepted: with another input for charge")
 	w.until("it is processed", w.inState("i-2", "Processed"))
-	_, body = w.get("/orders/i-2?show=timeline")
+	_, body = w.get("/orders/i-2")
 	wants(t, body, "ada replaced the input", "got another input (ada)", "&#34;amount&#34;: 12")
 }
 
@@ -138,14 +139,15 @@ func answersAQuestion(t *testing.T, w *world) {
 	form.Set("reason", "agreed by <phone>")
 	w.post(action, form)
 	w.until("it is paid", w.inState("e-1", "Processed"))
-	_, body = w.get("/orders/e-1?show=timeline")
-	wants(t, body, "answered (ada)", "agreed by &lt;phone&gt;")
+	_, body = w.get("/orders/e-1")
+	wants(t, body, "from ada, attempt 1: agreed by &lt;phone&gt;")
 }
 
 // P5: a form carries the command number of the page that shows it. A form of an older page is refused, and
-// one of the present page is accepted, after earlier commands too.
+// one of the present page is accepted, after earlier commands too. The log has each command.
 func TestFormsOfAnOlderPageAreRefused(t *testing.T) {
-	w := newWorld(t, nil)
+	log := awsstub.NewLog(t)
+	w := newWorld(t, func(o *console.Options) { o.Log = log.Logger })
 	close(w.hold)
 	w.refusing("charge")
 	w.stops("order", "o-1")
@@ -164,8 +166,10 @@ func TestFormsOfAnOlderPageAreRefused(t *testing.T) {
 	w.until("the page offers it again", offered)
 	action, form := w.form(page, "kind", "undo")
 	require.Equal(t, "1", form.Get("number"))
+	log.Lines() // those of the commands before
 	_, body = w.post(action, form)
 	require.Contains(t, body, "undo was accepted", "the form of the present page")
+	require.Equal(t, "undo", awsstub.About(t, log.Lines(), "command of the console")["kind"])
 }
 
 // Only a form that a page of this console sends has an effect.

@@ -31,8 +31,8 @@ type orderPage struct {
 	Lines        []render.Advice
 	Later        []render.Advice
 	Questions    []question
-	Timeline     []view.Moment
-	Show         string // "compact", "timeline", "events" or "messages"
+	History      []view.Entry
+	Show         string // "all", "messages" or "commands"
 	Order        string
 	OrderProblem string
 	Outcome      *outcome // result of the command that led to this page; nil if there was no command
@@ -71,18 +71,16 @@ func (s *server) order(ctx context.Context, r *http.Request, _ *kept) (content, 
 	}
 	became, _ := s.outcomes.Get(r.URL.Query().Get("command"))
 	p := orderPage{
-		Task: t, Name: s.Name, Show: r.URL.Query().Get("show"),
-		Timeline: view.Timeline(*t), Waits: waitsOf(t),
+		Task: t, Name: s.Name, Show: r.URL.Query().Get("show"), Waits: waitsOf(t),
 		Questions: s.questions(open), Outcome: became,
 	}
-	if p.Show != "timeline" && p.Show != "events" && p.Show != "messages" {
-		p.Show = "compact"
+	if p.Show != "messages" && p.Show != "commands" {
+		p.Show = "all"
 	}
-	switch p.Show {
-	case "timeline":
-		p.Timeline = withoutPlans(p.Timeline)
-	case "events":
-		p.Timeline = withAttempts(p.Timeline, t)
+	for _, e := range t.History {
+		if p.Show == "all" || p.Show == "messages" && e.Message() || e.Kind == view.EntryCommand {
+			p.History = append(p.History, e)
+		}
 	}
 	nodes := nodesOf(t)
 	label := "steps of order " + t.OrderID + " and their states"
@@ -163,38 +161,6 @@ func heldUp(t *client.Task, by string) (names []string) {
 		}
 	}
 	return names
-}
-
-func withoutPlans(all []view.Moment) (some []view.Moment) {
-	for _, m := range all {
-		switch m.What {
-		case "to be completed by", "waits until", "next attempt (planned)", "undo (planned)", "deadline":
-		default:
-			some = append(some, m)
-		}
-	}
-	return some
-}
-
-// withAttempts adds the unsuccessful attempts and the answers of people to a timeline.
-func withAttempts(all []view.Moment, t *client.Task) []view.Moment {
-	for _, a := range t.Attempts {
-		of := fmt.Sprintf("attempt %d", a.Number)
-		if a.Operation == core.UndoOp {
-			of = "undo, " + of
-		}
-		all = append(all, view.Moment{At: a.Began, Step: a.Step, What: of + " began", Text: a.Agent},
-			view.Moment{At: a.Ended, Step: a.Step, What: of + ": " + string(a.Outcome), Text: a.Code})
-	}
-	for i := range t.Steps {
-		if answers := t.Steps[i].Answers; answers != nil {
-			for _, v := range answers.Votes {
-				all = append(all, view.Moment{At: v.At, Step: t.Steps[i].Name, What: "answered by " + v.By})
-			}
-		}
-	}
-	slices.SortStableFunc(all, func(a, b view.Moment) int { return cmp.Compare(a.At, b.At) })
-	return all
 }
 
 func adviceOf(a render.Advice) advice {

@@ -15,7 +15,7 @@ import (
 func TestEveryPage(t *testing.T) {
 	for path, name := range map[string]string{
 		"/": "Overview", "/orders?workflow=order": "Orders", "/orders?step=charge&code=http-503": "Orders of a step",
-		"/orders/busy": "busy", "/orders/busy?show=timeline": "busy, timeline", "/orders/busy?show=events": "busy, events",
+		"/orders/busy": "busy", "/orders/busy?show=commands": "busy, commands",
 		"/orders/busy?show=messages": "busy, messages", "/orders/timed": "timed", "/orders/broken": "broken",
 		"/orders/undone": "undone", "/orders/closed": "closed", "/orders/erased": "erased", "/orders/raced": "raced",
 		"/incidents": "Incidents", "/waiting": "Waiting", "/answers": "Answers", "/workflows": "Workflows",

@@ -1,7 +1,6 @@
 package render
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -44,7 +43,7 @@ func (p Page) fitting(indent string, header []string, rows [][]string) []string 
 		column string
 		least  int // width of the notes for which the column goes
 	}{
-		{"FIRST", notes},                   // the timeline has it
+		{"FIRST", notes},                   // the history has it
 		{"AGENT", min(notes, leastColumn)}, // the workflow has it
 	} {
 		if p.Style.Width() == 0 || p.Style.Width()-len(indent)-before(header, rows) >= spare.least {
@@ -57,31 +56,6 @@ func (p Page) fitting(indent string, header []string, rows [][]string) []string 
 		}
 	}
 	return header
-}
-
-func (p Page) attempts(w io.Writer, t view.Task) {
-	if len(t.Attempts) == 0 && t.Earlier == nil {
-		return
-	}
-	p.title(w, "Failed attempts (UTC)")
-	rows := make([][]string, len(t.Attempts))
-	for i, a := range t.Attempts {
-		rows[i] = []string{
-			a.Step, strconv.Itoa(a.Number), string(a.Operation), a.Agent, clock(a.Began),
-			clock(a.Ended), string(a.Outcome), cmp.Or(Clean(a.Code), "-"),
-		}
-	}
-	if len(rows) > 0 {
-		Table(w, p.Style, "  ", []string{
-			"STEP", "ATTEMPT", "OPERATION", "AGENT", "STARTED", "ENDED",
-			"RESULT",
-			"CODE",
-		}, rows)
-	}
-	if e := t.Earlier; e != nil {
-		fmt.Fprintf(w, "  before them: %d failed, %d retry-later, %d overdue, %d superseded\n", e.Failed,
-			e.RetryLater, e.Overdue, e.Superseded)
-	}
 }
 
 func stateOf(s view.Step) string {

@@ -2,7 +2,6 @@ package render
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -25,11 +24,11 @@ type Page struct {
 	Now     time.Time
 	Program string          // start of each advised command line
 	Order   json.RawMessage // content of the order; nil if unknown
-	// Messages is true to show the messages of the order instead of the timeline.
+	// Messages is true to show only the messages and plans of the order's history.
 	Messages bool
 }
 
-// Task prints a task for an operator: the state and its reason, the steps, the timeline, and the next
+// Task prints a task for an operator: the state and its reason, the steps, the history, and the next
 // commands.
 func (p Page) Task(w io.Writer, t view.Task) {
 	t = Cleaned(t)
@@ -43,13 +42,8 @@ func (p Page) Task(w io.Writer, t view.Task) {
 	}
 	p.reason(w, t)
 	p.steps(w, t)
-	p.attempts(w, t)
 	p.data(w, t)
-	if p.Messages {
-		p.messages(w, t)
-	} else {
-		p.timeline(w, t)
-	}
+	p.history(w, t)
 	p.verdicts(w, t)
 	p.next(w, t)
 }
@@ -254,85 +248,89 @@ func document(doc json.RawMessage, most int) string {
 	return Cut(Clean(b.String()), most)
 }
 
-func (p Page) timeline(w io.Writer, t view.Task) {
-	moments := view.Timeline(t)
-	if len(moments) == 0 {
+func (p Page) history(w io.Writer, t view.Task) {
+	title := "History (UTC)"
+	all := t.History
+	if p.Messages {
+		title = "Messages (UTC)"
+		all = slices.DeleteFunc(slices.Clone(all), func(e view.Entry) bool { return !e.Message() })
+	}
+	if len(all) == 0 {
 		return
 	}
-	p.title(w, "Timeline (UTC)")
+	p.title(w, title)
+	if t.Earlier != nil {
+		fmt.Fprintf(w, "  %s\n", p.Style.Faint(Earlier(t.Earlier)))
+	}
 	wide := 0
-	for _, m := range moments {
-		wide = max(wide, len(m.Step))
+	for _, e := range all {
+		wide = max(wide, len(e.Step))
 	}
 	day := ""
-	for _, m := range moments {
-		if d := m.At.Std().Format("2006-01-02"); d != day {
+	for _, e := range all {
+		if d := e.At.Std().Format("2006-01-02"); e.At != 0 && d != day {
 			day = d
 			fmt.Fprintf(w, "  %s\n", p.Style.Faint(day))
 		}
-		text := m.What
-		if m.Text != "" {
-			text += ": " + Clean(m.Text)
-		}
-		line := fmt.Sprintf("%-*s  %s", wide, m.Step, p.cut(text, 2+12+2+wide+2))
-		fmt.Fprintf(w, "  %s  %s\n", p.Style.Faint(clock(m.At)), p.styleMoment(m, t, line))
+		line := fmt.Sprintf("%-*s  %s", wide, e.Step, p.cut(Entry(e), 2+12+2+wide+2))
+		fmt.Fprintf(w, "  %s  %s\n", p.Style.Faint(fmt.Sprintf("%-12s", dash(e.At))), p.styleEntry(e, line))
 	}
 }
 
-func (p Page) messages(w io.Writer, t view.Task) {
-	p.title(w, "Messages (UTC)")
-	var rows [][]string
-	for _, m := range t.Messages {
-		rows = append(rows, append([]string{dash(m.At)}, MessageRow(m)...))
-	}
-	Table(w, p.Style, "  ", []string{"TIME", "DIRECTION", "MESSAGE", "PEER", "STEP", "NOTE"}, rows)
+// Earlier describes the unsuccessful attempts that are too old for the history.
+func Earlier(e *view.Earlier) string {
+	return fmt.Sprintf("earlier attempts, not listed: %d failed, %d retry-later, %d overdue, %d superseded", e.Failed,
+		e.RetryLater, e.Overdue, e.Superseded)
 }
 
-// MessageRow returns the table cells for a message: direction, kind, peer, step and notes.
-func MessageRow(m view.Message) []string {
-	of := m.Step
-	if m.Attempt > 0 {
-		of += ", attempt " + strconv.Itoa(m.Attempt)
-	}
-	what := m.Kind
-	if m.What != m.Kind {
-		what += " " + m.What
-	}
-	var notes []string
-	if m.Seq > 0 {
-		notes = append(notes, "number "+strconv.Itoa(m.Seq))
+// Entry describes an entry of a history, without its time and its step.
+func Entry(e view.Entry) string {
+	what := e.What
+	switch {
+	case e.Way != "" && e.What == e.Kind:
+		what = e.Way + " " + e.Kind
+	case e.Way != "":
+		what = e.Way + " " + e.Kind + " " + e.What
 	}
 	switch {
-	case m.Unreported:
-		notes = append(notes, "not known to be sent: again "+Moment(m.Until))
-	case m.Final:
-		notes = append(notes, "reported")
-	case m.Until != 0 && m.Kind == view.MessageRequest:
-		notes = append(notes, "reply due "+Moment(m.Until))
-	case m.Until != 0:
-		notes = append(notes, "comes "+Moment(m.Until))
+	case e.Peer == "":
+	case e.Way == view.Received:
+		what += " from " + e.Peer
+	case e.Way == view.Sent:
+		what += " to " + e.Peer
+	default:
+		what += " (" + e.Peer + ")"
 	}
-	for _, text := range []string{m.Code, m.Text} {
-		if text != "" {
-			notes = append(notes, Clean(text))
+	note := func(is bool, text string) {
+		if is {
+			what += ", " + text
 		}
 	}
-	return []string{
-		m.Way, Clean(what), cmp.Or(Clean(m.Peer), "-"), cmp.Or(of, "-"),
-		cmp.Or(strings.Join(notes, ", "), "-"),
+	note(e.Undo, fmt.Sprint("undo attempt ", e.Attempt))
+	note(e.Attempt > 0 && !e.Undo, fmt.Sprint("attempt ", e.Attempt))
+	note(e.Seq > 0, fmt.Sprint("number ", e.Seq))
+	note(e.Unreported, "not known to be sent")
+	note(e.Final && !e.Unreported, "reported")
+	note(e.Code != "", e.Code)
+	if e.Kind == view.EntryPlan {
+		what += " (planned)"
 	}
+	if e.Text != "" {
+		what += ": " + e.Text
+	}
+	return Clean(what)
 }
 
-// styleMoment colours a line of the timeline. It prints planned moments faint.
-func (p Page) styleMoment(m view.Moment, t view.Task, line string) string {
+// styleEntry colours a line of the history. It prints plans faint.
+func (p Page) styleEntry(e view.Entry, line string) string {
 	switch {
-	case m.At.Std().After(p.Now):
+	case e.Kind == view.EntryPlan:
 		return p.Style.Faint(line)
-	case strings.HasPrefix(m.What, "failed"):
+	case e.Kind == view.EntryState:
+		return p.Style.State(core.State(e.What), line)
+	case e.What == string(core.OutcomeFailed) || e.What == string(protocol.OutcomeOverdue):
 		return p.Style.Bad(line)
-	case m.Step == "" && m.What == string(t.State):
-		return p.Style.State(t.State, line)
-	case m.What == string(core.Processed):
+	case e.What == string(core.OutcomeDone) || e.What == string(core.Processed):
 		return p.Style.Good(line)
 	}
 	return line
