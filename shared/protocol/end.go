@@ -155,8 +155,8 @@ func (r *decision) emitEnd() {
 	}
 }
 
-// cancels reports whether the end of a Closed task cancels the open children of the step (P48, close ends an order as it
-// stands).
+// cancels reports whether the end of a Closed task cancels the open children of the step (P48, close ends an order as
+// it stands).
 func (t *Task) cancels(s *Step) bool {
 	waits := s.State == core.Waiting || s.State == core.Settling
 	return t.ProcessState == core.Closed && waits && s.Children.Running()

@@ -7,9 +7,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// Settles reports whether the sent effects include all unsettled messages of the present end: the final
-// status, the alert, the report to the parent, and the cancels of children. A final status that is postponed needs no send. An actor
-// may settle an end only after it has itself sent all these messages (P11).
+// Settles reports whether the sent effects include all unsettled messages of the present end: the final status, the
+// alert, the report to the parent, and the cancels of children. A final status that is postponed needs no send. An
+// actor may settle an end only after it has itself sent all these messages (P11).
 func Settles(def *core.Definition, t *Task, sent []core.Effect) bool {
 	if t.End.ResendAt == 0 {
 		return false

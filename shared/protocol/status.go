@@ -26,8 +26,8 @@ func nextSeq(t *Task) int {
 	return t.StatusSeq
 }
 
-// tell emits a status, unless the resend time of its receiver brings it (P12b, a status delays nothing else). It emits one
-// that comes before the undelivered statuses, because its own handling has died.
+// tell emits a status, unless the resend time of its receiver brings it (P12b, a status delays nothing else). It emits
+// one that comes before the undelivered statuses, because its own handling has died.
 func (r *decision) tell(status core.SendStatus) {
 	earlier := slices.ContainsFunc(r.t.Undelivered, func(u core.Undelivered) bool {
 		return u.ReplyTo == status.ReplyTo && 0 < status.Status.Seq && status.Status.Seq < u.First

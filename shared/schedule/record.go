@@ -85,12 +85,12 @@ func Order(s *core.Schedule, at core.Time) (json.RawMessage, error) {
 	return rawjson.Marshal(fields)
 }
 
-// Decide adds each scheduled time up to now to the record, as a start or as a skip. It stops at startsAtOnce starts whose
-// orders may not have been submitted, so that the record fits into the ledger however long no order can be submitted. It
-// also stops after timesAtOnce times. It reports whether the record has changed. If the record is new,
-// or has a different cron expression or zone than the schedule, Decide begins with the first scheduled time
-// after now. It does the same if Next is too late for the schedule, because a clock was ahead when a sweep
-// stored it. A time whose order has started already does not start again.
+// Decide adds each scheduled time up to now to the record, as a start or as a skip. It stops at startsAtOnce starts
+// whose orders may not have been submitted, so that the record fits into the ledger however long no order can be
+// submitted. It also stops after timesAtOnce times. It reports whether the record has changed. If the record is new,
+// or has a different cron expression or zone than the schedule, Decide begins with the first scheduled time after now.
+// It does the same if Next is too late for the schedule, because a clock was ahead when a sweep stored it. A time
+// whose order has started already does not start again.
 //
 // busy is the reason why the order of the start that Before returns has not ended. It is "" if the order
 // has ended, or if Before returns nil.

@@ -92,8 +92,8 @@ func TestNextIsNeverTooLate(t *testing.T) {
 	require.Empty(t, slow.Skipped)
 }
 
-// TestStartsThatCannotBeSubmittedAreFew: while no order can be submitted, the record does not grow without an end, and the
-// times after it wait. Broken by: Decide limits the starts of each sweep alone.
+// TestStartsThatCannotBeSubmittedAreFew: while no order can be submitted, the record does not grow without an end, and
+// the times after it wait. Broken by: Decide limits the starts of each sweep alone.
 func TestStartsThatCannotBeSubmittedAreFew(t *testing.T) {
 	s := &core.Schedule{Cron: "* * * * *", Overlap: core.OverlapAllow, CatchUp: core.Day}
 	now := core.TimeOf(at(t, "2026-11-21T12:00:30Z"))

@@ -133,8 +133,9 @@ func checkChildren(w *world.Simulation, t *protocol.Task) {
 	}
 }
 
-// closed reports whether the child of a step was closed by hand, so that the operator undoes what it and its children have
-// done (P48, close ends an order as it stands). The order is the child, or one below it, without the prefix of the step.
+// closed reports whether the child of a step was closed by hand, so that the operator undoes what it and its children
+// have done (P48, close ends an order as it stands). The order is the child, or one below it, without the prefix of
+// the step.
 func closed(w *world.Simulation, prefix, order string) bool {
 	index, _, _ := strings.Cut(order, core.ChildMark)
 	child := w.Store.Task(prefix + index)
