@@ -57,7 +57,7 @@ func Decide(def *core.Definition, order []byte, task *Task, ev core.Event, at At
 	if !r.ended {
 		r.t.keepEndStates(task)
 	}
-	r.leftEnd(task)
+	r.leftEnd(def, task)
 	r.t.dropPassed()
 	r.t.storeTold(task, r.at.Told)
 	Reindex(r.t, r.bySupervisor())

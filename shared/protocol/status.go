@@ -47,13 +47,13 @@ func (t *Task) storeTold(before *Task, told int) {
 }
 
 // leftEnd emits the final status of an unsettled end that the task has left, because the task cannot repeat
-// this status later (P12, effects are emitted again).
-func (r *decision) leftEnd(before *Task) {
+// this status later (P12, effects are emitted again). def is the definition with which it has ended.
+func (r *decision) leftEnd(def *core.Definition, before *Task) {
 	if before.End.ResendAt == 0 || before.End.Seq == 0 || before.End.Seq == r.t.End.Seq || r.bySupervisor() {
 		return
 	}
 	var left []core.Effect
-	for _, name := range before.EndReceivers(r.def) {
+	for _, name := range before.EndReceivers(def) {
 		if !before.Postponed(name) {
 			status := before.FinalStatus()
 			status.ReplyTo = name
