@@ -246,29 +246,68 @@ func TestAForgedEndOfAChild(t *testing.T) {
 	}
 }
 
-// P48: Close ends a parent whatever it waits for, in Error or not. Existing children have to end first. Those
-// that never came are cancelled, so that a late request begins nothing.
-func TestAParentIsClosedWhoseChildNeverCame(t *testing.T) {
+// parentOfTwo returns a world with an order p that has started two children, and the requests for them. If the step
+// has enough, one child decides it.
+func parentOfTwo(t *testing.T, enough json.RawMessage) (w *actorstest.World, starts []port.Delivery) {
+	t.Helper()
 	def := actorstest.Definition()
 	def.Steps = def.Steps[:1]
 	child, err := json.Marshal(def)
 	require.NoError(t, err)
+	parent := actorstest.Definition()
+	parent.Steps = []core.StepDefinition{{
+		Name: "all", OnFailure: core.OnFailureUndo,
+		Input: json.RawMessage(`{}`),
+		Each:  &core.Each{Workflow: "order", Definition: core.DefinitionHash(child), Concurrency: 2, Enough: enough},
+	}}
+	w = actorstest.New(t, parent)
+	require.NoError(t, w.Defs.PutDefinition(ctx, core.DefinitionHash(child), child))
+	w.Boot()
+	o := actorstest.Order("p")
+	o.Order = json.RawMessage(`{"items":[{"n":1},{"n":2}]}`)
+	w.Send(port.Intake, o)
+	w.Handle(port.Intake)
+	starts = w.Take(port.Tasks)
+	require.Len(t, starts, 2)
+	return w, starts
+}
+
+// closing closes the order p.
+func closing(t *testing.T, w *actorstest.World, id string) protocol.Verdict {
+	t.Helper()
+	v, err := w.Scheduler.Command(ctx, message.Control{
+		OrderID: "p",
+		Event: core.Command{
+			Name: core.Close,
+			ID:   id, Number: w.Task("p").Commands.Number,
+			Sender: core.Sender{By: "ann", Reason: "lost"},
+		},
+	})
+	require.NoError(t, err)
+	return v
+}
+
+// P48, P54: a child that has ended well, and is undone because another one has decided its step, has not ended yet.
+func TestAParentIsNotClosedBeforeALoserIsUndone(t *testing.T) {
+	w, starts := parentOfTwo(t, json.RawMessage("1"))
+	handled(t, w, starts[0].Value, starts[1].Value)
+	for range 40 {
+		w.Agents()
+		w.Handle(port.Replies)
+	}
+	ends := w.Take(port.Tasks)
+	require.Len(t, ends, 2)
+	handled(t, w, ends[0].Value)
+	require.Equal(t, core.Settling, w.Task("p").Steps[0].State)
+	require.Equal(t, core.Processed, w.Task("p~all~1").ProcessState)
+	require.Contains(t, closing(t, w, "c").Reason, "p~all~1")
+}
+
+// P48: Close ends a parent whatever it waits for, in Error or not. Existing children have to end first. Those
+// that never came are cancelled, so that a late request begins nothing.
+func TestAParentIsClosedWhoseChildNeverCame(t *testing.T) {
 	for _, first := range []core.Event{nil, core.Command{Name: core.Cancel}} {
-		parent := actorstest.Definition()
-		parent.Steps = []core.StepDefinition{{
-			Name: "all", OnFailure: core.OnFailureUndo,
-			Input: json.RawMessage(`{}`),
-			Each:  &core.Each{Workflow: "order", Definition: core.DefinitionHash(child), Concurrency: 2},
-		}}
-		w := actorstest.New(t, parent)
-		require.NoError(t, w.Defs.PutDefinition(ctx, core.DefinitionHash(child), child))
-		w.Boot()
-		o := actorstest.Order("p")
-		o.Order = json.RawMessage(`{"items":[{"n":1},{"n":2}]}`)
-		w.Send(port.Intake, o)
-		w.Handle(port.Intake)
-		lost := w.Take(port.Tasks)
-		require.Len(t, lost, 2)
+		w, lost := parentOfTwo(t, nil)
 		if first != nil {
 			v, err := w.Scheduler.Command(ctx, message.Control{
 				OrderID: "p",
@@ -278,20 +317,8 @@ func TestAParentIsClosedWhoseChildNeverCame(t *testing.T) {
 			require.True(t, v.Accepted)
 			w.Take(port.Tasks)
 		}
-		closing := func(id string) protocol.Verdict {
-			v, err := w.Scheduler.Command(ctx, message.Control{
-				OrderID: "p",
-				Event: core.Command{
-					Name: core.Close,
-					ID:   id, Number: w.Task("p").Commands.Number,
-					Sender: core.Sender{By: "ann", Reason: "lost"},
-				},
-			})
-			require.NoError(t, err)
-			return v
-		}
 		handled(t, w, lost[1].Value) // child 1 is there
-		v := closing("c-1")
+		v := closing(t, w, "c-1")
 		require.False(t, v.Accepted, "%+v", first)
 		require.Contains(t, v.Reason, "p~all~1", "%+v", first)
 		handled(t, w, toChild(core.AskChild{
@@ -299,14 +326,14 @@ func TestAParentIsClosedWhoseChildNeverCame(t *testing.T) {
 				OrderID: "p", Step: "all", Index: 1,
 				Attempt: w.Task("p").Steps[0].Attempt,
 			},
-			Ask: core.AskUndo, Workflow: "order", Definition: core.DefinitionHash(child),
+			Ask: core.AskUndo, Workflow: "order", Definition: w.Def.Steps[0].Each.Definition,
 			Order: json.RawMessage(`{"n":2}`),
 		}))
 		for range 40 {
 			w.Agents()
 			w.Handle(port.Replies)
 		}
-		require.True(t, closing("c-2").Accepted, "%v", first)
+		require.True(t, closing(t, w, "c-2").Accepted, "%v", first)
 		require.Equal(t, core.Closed, w.Task("p").ProcessState, "%v", first)
 		for _, m := range append(w.Take(port.Tasks), lost...) {
 			handled(t, w, m.Value)

@@ -160,7 +160,7 @@ func TestASentTokenStaysTheSame(t *testing.T) {
 }
 
 // P39: while the keys cannot be read, nothing is decided. If there are none, orders that need them are
-// refused.
+// refused, and the request for a child that needs them waits, because its parent would fail.
 func TestWithoutKeys(t *testing.T) {
 	w := actorstest.New(t, linking(t, `{}`))
 	var none *token.Keys
@@ -173,6 +173,8 @@ func TestWithoutKeys(t *testing.T) {
 	r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*actorstest.Order("o-1")})[0]
 	require.NotNil(t, r.Refusal)
 	require.Equal(t, core.CodeNoTokens, r.Refusal.Code)
+	require.Len(t, w.Scheduler.Handle(ctx, port.Tasks, deliver(childOf(w, core.AskStart, 1))), 1)
+	require.Empty(t, reported(t, w))
 	ring := token.New()
 	w.Config = keys(&ring)
 	w.Boot().Send(port.Intake, actorstest.Order("o-1"))

@@ -134,7 +134,7 @@ func (e *Engine) childTarget(ctx context.Context, t *protocol.Task, ask core.Ask
 // as it stands). There are three such cases:
 //   - The child is not stored.
 //   - The record of the child is damaged.
-//   - The child has ended. While the step is being undone, a child that is Processed does not count, because
+//   - The child has ended. While the step undoes its children, a child that is Processed does not count, because
 //     it must still be undone.
 func (e *Engine) withAbsent(ctx context.Context, t *protocol.Task, ev core.Command) (core.Event, error) {
 	for i := range t.Steps {
@@ -147,7 +147,7 @@ func (e *Engine) withAbsent(ctx context.Context, t *protocol.Task, ev core.Comma
 			switch {
 			case l.Err != nil:
 				return nil, l.Err
-			case l.Task != nil && l.Task.Damaged == "" && (!l.Task.Terminal() || s.Claim.Undo &&
+			case l.Task != nil && l.Task.Damaged == "" && (!l.Task.Terminal() || s.UndoesChildren() &&
 				l.Task.ProcessState == core.Processed):
 				continue
 			}

@@ -113,6 +113,7 @@ func (r *decision) cancelCommand(ev core.Event) (string, error) {
 	case errForward:
 		r.startUndo(WhyCancel)
 	case compensated: // the undo has ended, so the order becomes Cancelled and reports this new end
+		r.t.leaveEnd()
 		r.enterEnd(core.Cancelled, "")
 	}
 	return "", nil

@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
@@ -56,7 +57,7 @@ func Decide(def *core.Definition, order []byte, task *Task, ev core.Event, at At
 	if !r.ended {
 		r.t.keepEndStates(task)
 	}
-	r.leftEnd(task)
+	r.leftEnd(def, task)
 	r.t.dropPassed()
 	r.t.storeTold(task, r.at.Told)
 	Reindex(r.t, r.bySupervisor())
@@ -184,7 +185,8 @@ func decideUnknown(def *core.Definition, order []byte, ev core.Event, at At) (De
 	case core.Submitted:
 		return start(def, order, e, at)
 	case core.Command:
-		if e.Name == core.Cancel {
+		// A child that was cancelled before it came would never report an end. Only its parent decides about it (P41).
+		if e.Name == core.Cancel && !strings.Contains(e.OrderID, core.ChildMark) {
 			return tombstone(e, at), nil
 		}
 	case core.AskChild:

@@ -251,11 +251,20 @@ func order(n *core.StepDefinition, t *Task) (all []Difference) {
 	return all
 }
 
+// staysIn reports whether a step keeps its state in another definition. A step of another kind does not, and neither
+// does one that waits for another event: what came for the one is no answer to the other. Only a step that has not
+// begun, or one of a Compensated task, can differ so.
+func (s *Step) staysIn(d, n *core.StepDefinition) bool {
+	answers := d.Answer == nil || n.Answer == nil || d.Answer.Event == n.Answer.Event
+	return d.Kind() == n.Kind() && answers && behaviours[n.Kind()].validState(s, n)
+}
+
 // MovedTo returns the task with another definition, and with the steps in the order of that definition.
 //
-// Steps keep their states, but a Failed step that was never claimed becomes Pending. If a removed step
-// returns, its attempt numbers continue (P1, every claim has a new attempt). The present end is settled, but
-// its final status may be undelivered, or be recorded as undelivered later. So the task keeps the steps of that status.
+// Steps keep their states, but a Failed step that was never claimed becomes Pending, and so does a step that is
+// another one now. If a removed step returns, its attempt numbers continue (P1, every claim has a new attempt). The
+// present end is settled, but its final status may be undelivered, or be recorded as undelivered later. So the task
+// keeps the steps of that status.
 func (t *Task) MovedTo(from, to *core.Definition) *Task {
 	c := t.Clone()
 	removed := maps.Clone(t.Attempts.Removed)
@@ -271,7 +280,7 @@ func (t *Task) MovedTo(from, to *core.Definition) *Task {
 	for i := range to.Steps {
 		name := to.Steps[i].Name
 		c.Steps[i] = Step{Name: name, State: core.Pending, Attempt: removed[name]}
-		if s := t.Step(name); s != nil {
+		if s := t.Step(name); s != nil && s.staysIn(&from.Steps[from.Index(name)], &to.Steps[i]) {
 			c.Steps[i] = *s
 		}
 		s := &c.Steps[i]

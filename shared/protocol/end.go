@@ -110,7 +110,7 @@ func (r *decision) enterEnd(state core.State, phase core.Phase) {
 	if alerts {
 		t.End.Command = t.Commands.Number
 	}
-	if status || t.Parent != nil || alerts {
+	if status || t.Parent != nil || alerts || t.cancelsChildren() {
 		t.End.ResendAt = t.resendTime(r.at.Now, resendAfter(r.def))
 	}
 	r.emitEnd()
@@ -149,13 +149,21 @@ func (r *decision) emitEnd() {
 		r.emit(AlertOf(r.def, t))
 	}
 	for i := range t.Steps {
-		// A closed task cancels its open children (P48, close ends an order as it stands).
-		s := &t.Steps[i]
-		waits := s.State == core.Waiting || s.State == core.Settling
-		if t.ProcessState == core.Closed && waits && s.Children.Running() {
+		if t.cancels(&t.Steps[i]) {
 			r.step(i).askOpen("")
 		}
 	}
+}
+
+// cancels reports whether the end of a Closed task cancels the open children of the step (P48, close ends an order as
+// it stands).
+func (t *Task) cancels(s *Step) bool {
+	waits := s.State == core.Waiting || s.State == core.Settling
+	return t.ProcessState == core.Closed && waits && s.Children.Running()
+}
+
+func (t *Task) cancelsChildren() bool {
+	return slices.ContainsFunc(t.Steps, func(s Step) bool { return t.cancels(&s) })
 }
 
 func (t *Task) leaveEnd() {

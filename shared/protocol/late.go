@@ -55,9 +55,10 @@ func sameDeadline(a, n *core.StepDefinition) bool {
 	return a.Deadline == n.Deadline && bytes.Equal(a.DeadlineAt, n.DeadlineAt)
 }
 
-// evaluateLate evaluates the absolute deadline that a Move has given to the step.
+// evaluateLate evaluates the absolute deadline that a Move has given to the step. One that goes forward no more in
+// this run has no deadline.
 func (s step) evaluateLate(from *core.StepDefinition) error {
-	if s.d.DeadlineAt == nil || !s.Attempted() || sameDeadline(from, s.d) {
+	if s.d.DeadlineAt == nil || !s.Attempted() || s.Passed() || sameDeadline(from, s.d) {
 		return nil
 	}
 	at, err := s.readDeadline(s.FirstClaim())

@@ -220,3 +220,25 @@ func TestAnUndoneChildStartsAgainWithTheDefinitionOfItsParent(t *testing.T) {
 		}
 	}
 }
+
+// P11: an undone child that its parent starts again with another definition reports the end that it leaves to the bus, if
+// the definition with which it has ended says so.
+func TestAMovedChildReportsTheEndThatItLeaves(t *testing.T) {
+	d := child(t)
+	d.def.Events = true
+	d.task.ProcessState = core.Compensated
+	d.task.Phase = ""
+	d.task.Attention = false
+	d.task.ReplyTo = ""
+	d.task.End = protocol.End{At: noon, Seq: 1, ResendAt: d.now}
+	again := *d.task.Parent
+	again.Attempt++
+	dec := d.decide(core.AskChild{
+		OrderID: orderID, Parent: again, Ask: core.AskStart, Workflow: "test", Definition: "fedcba",
+		To: target("fedcba", step("a"), step("new", after("a"))),
+	})
+	status, is := dec.Effects[0].(core.SendStatus)
+	require.True(t, is, brief(dec.Effects))
+	require.Equal(t, core.Events, status.ReplyTo)
+	require.Equal(t, core.StatusUndone, status.Status.Kind)
+}

@@ -188,8 +188,9 @@ func (t *Task) hasPassed(hash string) bool {
 	return false
 }
 
+// tookPassed records that an answer of the parent was used or refused. Several steps may have used the same one.
 func (t *Task) tookPassed(hash string) {
-	if hash != "" {
+	if hash != "" && !slices.Contains(t.Took, hash) {
 		t.Took = append(slices.Clip(t.Took), hash)
 	}
 }

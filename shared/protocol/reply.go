@@ -21,10 +21,29 @@ func (s step) stepDone(ev core.Event) (string, error) {
 		return "", nil
 	}
 	e := ev.(core.Reply)
-	if !s.outputFits(e.Output) {
+	switch {
+	case s.undoneSince(e):
+		return takenBack, nil
+	case !s.outputFits(e.Output):
 		return s.outputTooLarge(e)
 	}
 	s.finish(e.Output)
+	return "", nil
+}
+
+// undoneSince reports whether the operator has stated, after the attempt of the reply, that the step was undone. What
+// the attempt has done stands no more.
+func (s *Step) undoneSince(e core.Reply) bool {
+	r := s.Resolved
+	return r != nil && r.Fact == core.Undone && (e.Attempt < s.Attempt || !s.InFlight() && r.At > s.Claim.At)
+}
+
+// doneInDoubt cancels the proof that a step which was given up had no effect (P22a, a proven refusal permits undo).
+func (s step) doneInDoubt(ev core.Event) (string, error) {
+	if s.NoEffect == 0 || s.undoneSince(ev.(core.Reply)) {
+		return inDoubt, nil
+	}
+	s.NoEffect = 0
 	return "", nil
 }
 

@@ -7,9 +7,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// Settles reports whether the sent effects include all unsettled messages of the present end: the final
-// status, the alert, and the report to the parent. A final status that is postponed needs no send. An actor
-// may settle an end only after it has itself sent all these messages (P11).
+// Settles reports whether the sent effects include all unsettled messages of the present end: the final status, the
+// alert, the report to the parent, and the cancels of children. A final status that is postponed needs no send. An
+// actor may settle an end only after it has itself sent all these messages (P11).
 func Settles(def *core.Definition, t *Task, sent []core.Effect) bool {
 	if t.End.ResendAt == 0 {
 		return false
@@ -23,15 +23,18 @@ func Settles(def *core.Definition, t *Task, sent []core.Effect) bool {
 	}
 	alert := !RaisesAlert(def, t)
 	parent := t.Parent == nil
+	children := !t.cancelsChildren()
 	for _, e := range sent {
 		switch e := e.(type) {
 		case core.RaiseAlert:
 			alert = alert || e.At == t.End.At
 		case core.ChildEnded:
 			parent = parent || e.Parent == *t.Parent
+		case core.AskChild: // the end sends all of them together
+			children = true
 		}
 	}
-	return alert && parent
+	return alert && parent && children
 }
 
 // AlertOf returns the alert of a task. It ignores later changes of the task, so that a repeated alert has the

@@ -26,9 +26,13 @@ func nextSeq(t *Task) int {
 	return t.StatusSeq
 }
 
-// tell emits a status, unless its receiver is waiting for a resend time (P12b, a status delays nothing else).
+// tell emits a status, unless the resend time of its receiver brings it (P12b, a status delays nothing else). It emits
+// one that comes before the undelivered statuses, because its own handling has died.
 func (r *decision) tell(status core.SendStatus) {
-	if !r.t.Postponed(status.ReplyTo) {
+	earlier := slices.ContainsFunc(r.t.Undelivered, func(u core.Undelivered) bool {
+		return u.ReplyTo == status.ReplyTo && 0 < status.Status.Seq && status.Status.Seq < u.First
+	})
+	if earlier || !r.t.Postponed(status.ReplyTo) {
 		r.emit(status)
 	}
 }
@@ -43,13 +47,13 @@ func (t *Task) storeTold(before *Task, told int) {
 }
 
 // leftEnd emits the final status of an unsettled end that the task has left, because the task cannot repeat
-// this status later (P12, effects are emitted again).
-func (r *decision) leftEnd(before *Task) {
+// this status later (P12, effects are emitted again). def is the definition with which it has ended.
+func (r *decision) leftEnd(def *core.Definition, before *Task) {
 	if before.End.ResendAt == 0 || before.End.Seq == 0 || before.End.Seq == r.t.End.Seq || r.bySupervisor() {
 		return
 	}
 	var left []core.Effect
-	for _, name := range before.EndReceivers(r.def) {
+	for _, name := range before.EndReceivers(def) {
 		if !before.Postponed(name) {
 			status := before.FinalStatus()
 			status.ReplyTo = name

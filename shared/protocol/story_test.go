@@ -571,7 +571,7 @@ func (s *story) parse(kind string, words []string, opts map[string]string) core.
 		}
 		return ev
 	case "cancel":
-		return core.Command{Name: core.Cancel, OrderID: orderID, ID: id, Run: run}
+		return core.Command{Name: core.Cancel, OrderID: cmp.Or(opts["order"], orderID), ID: id, Run: run}
 	case "undo":
 		return core.Command{Name: core.UndoCommand, ID: id, Number: number}
 	case "resubmit":
@@ -589,7 +589,10 @@ func (s *story) parse(kind string, words []string, opts map[string]string) core.
 			Output: raw(opts["output"]),
 		}
 	case "close":
-		return core.Command{Name: core.Close, ID: id, Number: number, Sender: core.Sender{By: "ann", Reason: "settled by hand"}}
+		return core.Command{
+			Name: core.Close, ID: id, Number: number, Absent: strings.Split(opts["absent"], ","),
+			Sender: core.Sender{By: "ann", Reason: "settled by hand"},
+		}
 	case "erase":
 		return core.Command{
 			Name: core.Erase,

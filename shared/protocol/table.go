@@ -126,6 +126,7 @@ const (
 	notAsked  = "this is not asked for now: a duplicate, or overtaken"
 	noCall    = "the step asks no agent"
 	inDoubt   = "the step was given up and is in doubt: its undo, or the operator, settles it"
+	takenBack = "the operator has stated since that it was undone"
 	noTimes   = "a task in Error waits for the operator"
 	hasEnded  = "the task has ended"
 	notNow    = "the step is not in a state that waits"
@@ -142,7 +143,7 @@ var stepRows = []stepRow{
 	// A done counts for any attempt, because all attempts of a run have the same key (P15, a late "done"
 	// counts).
 	{[]eventKind{doDone}, []core.State{core.Processing, core.Pending}, alive, onStep(step.stepDone)},
-	{[]eventKind{doDone}, []core.State{core.Failed}, alive, ignore(inDoubt)},
+	{[]eventKind{doDone}, []core.State{core.Failed}, alive, onStep(step.doneInDoubt)},
 	{
 		[]eventKind{doDone},
 		[]core.State{core.Processed, core.UndoWait, core.Compensating, core.Compensated},

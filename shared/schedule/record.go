@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	// kept limits the list of starts, and the list of skipped times, in a record. A record may list more
+	// kept limits the list of starts, and the list of skipped times, in a record. A record may list startsAtOnce more
 	// starts if their orders may not have been submitted.
 	kept = 20
 	// startsAtOnce and timesAtOnce limit the work of one sweep after a long outage. The next sweep continues
-	// the work.
+	// the work. startsAtOnce also limits the starts of a record whose orders cannot be submitted.
 	startsAtOnce = 100
 	timesAtOnce  = 10_000
 	// prefix begins the ledger key of each record. An order's ledger key never begins with prefix, because no
@@ -85,11 +85,12 @@ func Order(s *core.Schedule, at core.Time) (json.RawMessage, error) {
 	return rawjson.Marshal(fields)
 }
 
-// Decide adds each scheduled time up to now to the record, as a start or as a skip. It stops after
-// startsAtOnce starts or timesAtOnce times. It reports whether the record has changed. If the record is new,
-// or has a different cron expression or zone than the schedule, Decide begins with the first scheduled time
-// after now. It does the same if Next is too late for the schedule, because a clock was ahead when a sweep
-// stored it. A time whose order has started already does not start again.
+// Decide adds each scheduled time up to now to the record, as a start or as a skip. It stops at startsAtOnce starts
+// whose orders may not have been submitted, so that the record fits into the ledger however long no order can be
+// submitted. It also stops after timesAtOnce times. It reports whether the record has changed. If the record is new,
+// or has a different cron expression or zone than the schedule, Decide begins with the first scheduled time after now.
+// It does the same if Next is too late for the schedule, because a clock was ahead when a sweep stored it. A time
+// whose order has started already does not start again.
 //
 // busy is the reason why the order of the start that Before returns has not ended. It is "" if the order
 // has ended, or if Before returns nil.
@@ -121,12 +122,11 @@ func (r *Record) Decide(workflow string, s *core.Schedule, now core.Time, busy s
 		r.Next = due
 		changed = true
 	}
-	for n, started := 0, 0; r.Next <= now && n < timesAtOnce && started < startsAtOnce; n++ {
+	for n := 0; r.Next <= now && n < timesAtOnce && len(r.Unsent()) < startsAtOnce; n++ {
 		switch why := r.skips(s, now, busy); {
 		case r.began(r.Next):
 		case why == "":
 			r.Started++
-			started++
 			r.Starts = append(r.Starts, Start{At: r.Next, OrderID: OrderID(workflow, r.Next), Decided: now})
 		default:
 			r.Missed++

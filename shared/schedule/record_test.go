@@ -91,3 +91,23 @@ func TestNextIsNeverTooLate(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, slow.Skipped)
 }
+
+// TestStartsThatCannotBeSubmittedAreFew: while no order can be submitted, the record does not grow without an end, and
+// the times after it wait. Broken by: Decide limits the starts of each sweep alone.
+func TestStartsThatCannotBeSubmittedAreFew(t *testing.T) {
+	s := &core.Schedule{Cron: "* * * * *", Overlap: core.OverlapAllow, CatchUp: core.Day}
+	now := core.TimeOf(at(t, "2026-11-21T12:00:30Z"))
+	r := schedule.Record{Cron: s.Cron, Next: core.TimeOf(at(t, "2026-11-21T12:00:00Z"))}
+	for range 300 {
+		_, err := r.Decide("w", s, now, "")
+		require.NoError(t, err)
+		now = now.Add(core.Minute)
+	}
+	require.Len(t, r.Unsent(), 100)
+	for _, start := range r.Unsent() {
+		start.Sent = true
+	}
+	_, err := r.Decide("w", s, now, "")
+	require.NoError(t, err)
+	require.Equal(t, core.TimeOf(at(t, "2026-11-21T13:40:00Z")), r.Unsent()[0].At)
+}

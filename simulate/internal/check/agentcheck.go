@@ -146,10 +146,16 @@ func Late(r *message.Reply) bool {
 }
 
 // proves checks a reply that states noEffect (P22a). The service must have no effect and no open call for the
-// key.
+// key. The reply of an earlier attempt proves nothing, because a later one may have called meanwhile.
 func proves(iv *world.Invocation, r *message.Reply) {
 	w := iv.W
 	q := iv.Agency.Req
+	if t := w.Store.Task(q.OrderID); t != nil {
+		s := t.Step(q.Step)
+		if s != nil && s.Attempt > r.Attempt {
+			return
+		}
+	}
 	w.Checks.Did("P22a")
 	switch s := w.ServiceOf(callOf(q), iv.P.Agent); {
 	case !pivots(q):

@@ -187,13 +187,13 @@ func Audit(w *world.Simulation) {
 
 // told checks that the operator has got the alert of an order's end, and the application its status (P11, an
 // end is reported until settled). If no handler has died, the application has received all other statuses too
-// (P12, effects are emitted again). A status may be given up after two weeks.
+// (P12, effects are emitted again). A status may be given up after two weeks, or by the erasure of its order (P52).
 func told(w *world.Simulation, o *world.Order, t *protocol.Task) {
 	w.Checks.Did("P11")
 	if alerts(w.DefOf(t), t) && t.Parent == nil && !o.Seen.Alerts[AlertID(t.End.At, t.Run, t.End.Command)] {
 		w.Violate("P11", "order %s is %s, and its alert was never raised", o.Id, t.ProcessState)
 	}
-	if t.ReplyTo != world.Shop || slices.ContainsFunc(t.Undelivered,
+	if t.ReplyTo != world.Shop || t.Erased != nil || slices.ContainsFunc(t.Undelivered,
 		func(u core.Undelivered) bool { return u.ReplyTo == world.Shop }) {
 		return
 	}

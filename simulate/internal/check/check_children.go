@@ -124,10 +124,20 @@ func checkChildren(w *world.Simulation, t *protocol.Task) {
 				t.OrderID, failed, s.Name, s.Children.Failed)
 		}
 		for _, svc := range w.Services { // one violation is enough, so any sequence is right
-			if !stands && svc.Net != 0 && strings.HasPrefix(svc.Order, t.OrderID+"~"+s.Name+"~") {
+			order, below := strings.CutPrefix(svc.Order, t.OrderID+"~"+s.Name+"~")
+			if !stands && svc.Net != 0 && below && !closed(w, t.OrderID+"~"+s.Name+"~", order) {
 				w.Violate("P41", "order %s is %s, step %s is %s, and an effect of its child stands: %s",
 					t.OrderID, t.ProcessState, s.Name, s.State, svc.Key)
 			}
 		}
 	}
+}
+
+// closed reports whether the child of a step was closed by hand, so that the operator undoes what it and its children
+// have done (P48, close ends an order as it stands). The order is the child, or one below it, without the prefix of
+// the step.
+func closed(w *world.Simulation, prefix, order string) bool {
+	index, _, _ := strings.Cut(order, core.ChildMark)
+	child := w.Store.Task(prefix + index)
+	return child != nil && child.ProcessState == core.Closed
 }
