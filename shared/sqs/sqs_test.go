@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/schemas"
 	"github.com/aws/smithy-go"
 	"github.com/aws/smithy-go/traits"
@@ -200,6 +201,41 @@ func TestNamesAndThePrefix(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 	require.NotErrorIs(t, err, port.ErrUnavailable)
 }
+
+// A reply-to may be in another Region than the Scheduler. Its statuses go to that Region, because SQS looks for a queue
+// only in the Region that gets the request.
+func TestTheRegionOfAQueue(t *testing.T) {
+	local(t)
+	for name, c := range map[string]struct{ url, host string }{
+		"its own": {"https://sqs.eu-central-1.amazonaws.com/111122223333/shop", "sqs.eu-central-1.amazonaws.com"},
+		"another": {"https://sqs.eu-west-3.amazonaws.com/111122223333/shop", "sqs.eu-west-3.amazonaws.com"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var host, signed string
+			sdk, err := awsclient.Load(t.Context(), awsclient.Options{
+				Region: "eu-central-1", MaxAttempts: 1,
+				Wrap: func(http.RoundTripper) http.RoundTripper {
+					return tripper(func(r *http.Request) (*http.Response, error) {
+						host = r.URL.Host
+						signed = r.Header.Get("Authorization")
+						return nil, http.ErrHandlerTimeout
+					})
+				},
+			})
+			require.NoError(t, err)
+			sdk.Credentials = credentials.NewStaticCredentialsProvider("AKID", "secret", "")
+			q, err := sqs.New(sdk, sqs.Config{URLs: map[string]string{"shop": c.url}}).Queue("shop")
+			require.NoError(t, err)
+			require.Error(t, q.Send(t.Context(), text("{}"))[0])
+			require.Equal(t, c.host, host)
+			require.Contains(t, signed, "/"+strings.Split(host, ".")[1]+"/sqs/")
+		})
+	}
+}
+
+type tripper func(*http.Request) (*http.Response, error)
+
+func (t tripper) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
 
 // P46: messages of high priority go to the queue beside, where there is one, and its depth counts with the
 // other's. Each outcome stands at the place of its message.
