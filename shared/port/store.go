@@ -214,8 +214,9 @@ type Timer interface {
 // ClockFunc implements Clock with a function.
 type ClockFunc func() time.Time
 
-// Now calls the function.
-func (f ClockFunc) Now() time.Time { return f() }
+// Now calls the function. The result has no monotonic reading, because the monotonic clock stands still while Lambda
+// has frozen a process or a machine sleeps. So a time that was read before is as old as it is for everybody else.
+func (f ClockFunc) Now() time.Time { return f().Round(0) }
 
 // At calls run in a goroutine of its own when the duration until at has passed.
 func (f ClockFunc) At(at time.Time, run func()) (stop func()) {
