@@ -56,7 +56,7 @@ func (s *Store) List(ctx context.Context, q port.Query) (port.Page, error) {
 	}
 	if q.Oldest {
 		found = found[max(len(found)-1, 0):]
-	} else if s.options.FinishedIndex && !q.Damaged {
+	} else if s.options.FinishedIndex && (finished || q.State == "") && !q.Damaged {
 		found, err = l.finished(ctx, found)
 		if err != nil {
 			return page, fmt.Errorf("listing: %w", err)

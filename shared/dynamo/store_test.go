@@ -1,6 +1,10 @@
 package dynamo_test
 
 import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -46,5 +50,49 @@ func TestFinishedOrdersAreNotListed(t *testing.T) {
 	for _, state := range []string{"Processed", "Compensated", "Cancelled"} {
 		_, err := s.List(t.Context(), port.Query{State: state, Limit: 10})
 		require.ErrorIs(t, err, dynamo.ErrNotListed, state)
+	}
+}
+
+// finishedOrders makes orders, one for each minute before now. It returns the number of reads of whole orders.
+func finishedOrders(t *testing.T, n int) (s *dynamo.Store, reads func() int) {
+	t.Helper()
+	var got atomic.Int64
+	client := dynamo.NewClient(dynamotest.Config(t, awsclient.Options{Wrap: func(next http.RoundTripper) http.RoundTripper {
+		return tripper(func(r *http.Request) (*http.Response, error) {
+			if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".GetItem") {
+				got.Add(1)
+			}
+			return next.RoundTrip(r)
+		})
+	}}))
+	s = dynamo.New(client, dynamotest.Tables(t, client).Tables,
+		dynamo.Options{Shards: 2, FinishedIndex: true, Clock: memory.NewClock(now)})
+	writes := make([]port.Write, n)
+	for i := range writes {
+		writes[i] = port.Write{Record: port.Record{
+			ID: fmt.Sprintf("o-%03d", i), Version: 1, State: "Processed", Workflow: "order",
+			Created: now.Add(time.Duration(i-n) * time.Minute), Document: []byte("{}"),
+		}}
+	}
+	for _, err := range s.Commit(t.Context(), writes) {
+		require.NoError(t, err)
+	}
+	got.Store(0)
+	return s, func() int { return int(got.Swap(0)) }
+}
+
+type tripper func(*http.Request) (*http.Response, error)
+
+func (t tripper) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
+
+// Each sweep counts the orders in Error while an incident is open, and pages of the console list open orders. Those
+// listings read no finished order, of which there may be millions.
+func TestOpenOrdersAreListedWithoutTheFinished(t *testing.T) {
+	s, reads := finishedOrders(t, 10)
+	for _, state := range []string{"Error", "Processing", "Compensating"} {
+		page, err := s.List(t.Context(), port.Query{State: state, Limit: 10})
+		require.NoError(t, err)
+		require.Empty(t, page.Records)
+		require.Zero(t, reads(), state)
 	}
 }

@@ -21,7 +21,7 @@ type Bucket string
 
 // Buckets of a task.
 const (
-	NoBucket Bucket = "" // the task is at rest
+	NoBucket Bucket = "" // the task is at rest, in a final state other than Error
 	// DueBucket holds the tasks that the Supervisor processes when they are due (P9, tasks not at rest are
 	// due).
 	DueBucket       Bucket = "due"
