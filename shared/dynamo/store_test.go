@@ -3,6 +3,7 @@ package dynamo_test
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -57,14 +58,15 @@ func TestFinishedOrdersAreNotListed(t *testing.T) {
 func finishedOrders(t *testing.T, n int) (s *dynamo.Store, reads func() int) {
 	t.Helper()
 	var got atomic.Int64
-	client := dynamo.NewClient(dynamotest.Config(t, awsclient.Options{Wrap: func(next http.RoundTripper) http.RoundTripper {
+	count := func(next http.RoundTripper) http.RoundTripper {
 		return tripper(func(r *http.Request) (*http.Response, error) {
 			if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".GetItem") {
 				got.Add(1)
 			}
 			return next.RoundTrip(r)
 		})
-	}}))
+	}
+	client := dynamo.NewClient(dynamotest.Config(t, awsclient.Options{Wrap: count}))
 	s = dynamo.New(client, dynamotest.Tables(t, client).Tables,
 		dynamo.Options{Shards: 2, FinishedIndex: true, Clock: memory.NewClock(now)})
 	writes := make([]port.Write, n)
@@ -95,4 +97,25 @@ func TestOpenOrdersAreListedWithoutTheFinished(t *testing.T) {
 		require.Empty(t, page.Records)
 		require.Zero(t, reads(), state)
 	}
+}
+
+// A day can have millions of finished orders. A page reads about as many as it shows.
+func TestPagesOfFinishedOrdersAreReadInPart(t *testing.T) {
+	const all, limit = 100, 10
+	s, reads := finishedOrders(t, all)
+	var shown []string
+	for q := (port.Query{Limit: limit}); ; {
+		page, err := s.List(t.Context(), q)
+		require.NoError(t, err)
+		require.LessOrEqual(t, reads(), 3*limit)
+		for _, r := range page.Records {
+			shown = append(shown, r.ID)
+		}
+		if page.Next == "" {
+			break
+		}
+		q.Cursor = page.Next
+	}
+	require.Len(t, shown, all)
+	require.True(t, slices.IsSortedFunc(shown, func(a, b string) int { return strings.Compare(b, a) }))
 }
