@@ -215,7 +215,8 @@ type Timer interface {
 type ClockFunc func() time.Time
 
 // Now calls the function. The result has no monotonic reading, because the monotonic clock stands still while Lambda
-// has frozen a process or a machine sleeps. So a time that was read before is as old as it is for everybody else.
+// has frozen a process (rule 34 of docs/reference/aws-rules.md) or a machine sleeps. So a time that was read before is
+// as old as it is for everybody else.
 func (f ClockFunc) Now() time.Time { return f().Round(0) }
 
 // At calls run in a goroutine of its own when the duration until at has passed.

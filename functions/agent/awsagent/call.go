@@ -169,7 +169,8 @@ func label(text string, n int) string {
 
 // exchange is what the requests of one call have in common.
 type exchange struct {
-	// fresh means that the requests use no kept connection, because a broken one would leave the call in doubt.
+	// fresh means that the requests use no kept connection, because a broken one would leave the call in doubt (rule 34
+	// of docs/reference/aws-rules.md).
 	fresh  bool
 	sent   atomic.Bool     // a request got a connection; without one, the call had no effect
 	redact redact.Redactor // removes the credentials that the requests carried

@@ -38,7 +38,7 @@ func newGuard(b Breaker, clock port.Clock) *guard {
 		g.breaker = circuitbreaker.NewBuilder[any]().
 			//nolint:gosec // positive by complete
 			WithFailureThresholdRatio(uint(b.Failures), uint(b.Window)).
-			// The guard ends the delay, because the library does not count the time of a frozen process.
+			// The guard ends the delay, because the library does not count the time of a frozen process (rule 34).
 			WithDelay(math.MaxInt64).
 			WithSuccessThreshold(uint(b.Probes)). //nolint:gosec // positive by complete
 			Build()
