@@ -389,9 +389,14 @@ func (c *checker) adopted(what string, a Agent) {
 		c.wrong("%s: Reserved and VPC of a function of your own are set where it is made", what)
 	}
 	if own, made := behind(a.Function).(awslambda.Function); made {
-		if timeout := own.Timeout(); timeout == nil || *timeout.ToSeconds(nil) < a.Timeout.Seconds() {
+		hidden := visibility(a.Timeout, a.Window)
+		switch timeout := own.Timeout(); {
+		case timeout == nil || *timeout.ToSeconds(nil) < a.Timeout.Seconds():
 			c.wrong("%s: Timeout is %s, which is more than its function's own; give both the same", what,
 				a.Timeout)
+		case *timeout.ToSeconds(nil) > hidden.Seconds():
+			c.wrong("%s: Timeout is %s, so that its queue hides a message for %s, and its function may run for "+
+				"longer, which Lambda refuses; give both the same", what, a.Timeout, hidden)
 		}
 	}
 }

@@ -32,7 +32,8 @@ func (s *Stepkeeper) addKey() {
 	ours := s.allowAlarms(s.key)
 	allowService(s.key, "Events", "events.amazonaws.com", s.fromThisAccount(), "kms:Decrypt",
 		"kms:GenerateDataKey")
-	allowService(s.key, "Logs", "logs."+*stack.Region()+".amazonaws.com", map[string]any{
+	// Unlike most services, CloudWatch Logs has another principal in each Region and each partition.
+	allowService(s.key, "Logs", "logs."+*stack.Region()+"."+*stack.UrlSuffix(), map[string]any{
 		"ArnLike": map[string]any{"kms:EncryptionContext:aws:logs:arn": group},
 	}, "kms:Decrypt", "kms:DescribeKey", "kms:Encrypt", "kms:GenerateDataKey",
 		"kms:GenerateDataKeyWithoutPlaintext", "kms:ReEncryptFrom", "kms:ReEncryptTo")

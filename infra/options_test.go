@@ -105,7 +105,8 @@ func TestAccountsWithoutEnv(t *testing.T) {
 	}
 }
 
-// A stack that does not say where it goes can have a key too.
+// A stack that does not say where it goes can have a key too, also in a Region whose services have another domain, such
+// as amazonaws.com.cn.
 func TestKeyAnywhere(t *testing.T) {
 	needNode(t)
 	stack := awscdk.NewStack(awscdk.NewApp(nil), str("Anywhere"), nil)
@@ -120,7 +121,7 @@ func TestKeyAnywhere(t *testing.T) {
 		}
 	}
 	same(t, "services that may use it", services,
-		"[cloudwatch.amazonaws.com events.amazonaws.com logs.AWS::Region.amazonaws.com]")
+		"[cloudwatch.amazonaws.com events.amazonaws.com logs.AWS::Region.AWS::URLSuffix]")
 	for id, r := range x.of("AWS::DynamoDB::GlobalTable") {
 		same(t, id+": key", at(r.Properties, "SSESpecification", "SSEType"), "KMS")
 		same(t, id+": key's ID", target(at(r.Properties, "Replicas", 0, "SSESpecification",

@@ -372,10 +372,15 @@ func refusedResources() map[string]refused {
 					str("arn:aws:lambda:eu-central-1:123456789012:function:f")),
 				Reserved: 20,
 			}
+			p.Agents["email"] = infra.Agent{Function: awslambda.NewFunction(stack, str("Long"), &awslambda.FunctionProps{
+				Runtime: awslambda.Runtime_NODEJS_22_X(), Handler: str("index.handler"),
+				Code: awslambda.Code_FromInline(str("x")), Timeout: awscdk.Duration_Seconds(jsii.Number(367)),
+			}), Mapping: infra.Mapping{Window: 6 * time.Second}}
 			p.ReplyTo["fifo"] = awssqs.Queue_FromQueueArn(stack, str("Fifo"),
 				str("arn:aws:sqs:eu-central-1:123456789012:status.fifo"))
 		}, []string{
 			`agent "payment": Timeout is 2m0s, which is more than its function's own`,
+			`agent "email": Timeout is 1m0s, so that its queue hides a message for 6m6s`,
 			`"shipping": its function was imported without its role`,
 			`agents "inventory" and "payment" have the same Function`, `"shipping": Reserved and VPC`,
 			`ReplyTo "fifo" is a FIFO queue`,

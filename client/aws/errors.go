@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -79,6 +80,9 @@ func Failed(ctx context.Context, u Use, err error) error {
 		return nil
 	case ctx.Err() != nil:
 		return ctx.Err()
+	case unidentified(err):
+		return refusal(http.StatusForbidden, codeCredentials, "there are no valid AWS credentials any more (%v); log "+
+			"in again", err)
 	case errors.Is(err, port.ErrTooLarge):
 		return refusal(http.StatusRequestEntityTooLarge, message.CodeTooLarge,
 			"%v; store large data elsewhere and send a reference", err)
@@ -118,6 +122,13 @@ func Failed(ctx context.Context, u Use, err error) error {
 	return refusal(http.StatusBadRequest, code, "%s on %s: %s", u.Action, u.On, api.ErrorMessage())
 }
 
+// unidentified reports whether the call was not sent, because its credentials cannot be renewed. A session of single
+// sign-on has ended, for instance. A broken connection to the service that renews them is another failure.
+func unidentified(err error) bool {
+	var network net.Error
+	return strings.Contains(err.Error(), "get identity") && !errors.As(err, &network)
+}
+
 // disconnected returns an ErrConnection with the text of err. It does not wrap err, because err may contain
 // the context.DeadlineExceeded of a single call. Callers would confuse that error with the end of their own
 // context.
@@ -141,7 +152,7 @@ func unseen(ctx context.Context, name, region string, err error) error {
 		strings.Contains(api.ErrorMessage(), "does not exist") {
 		return fmt.Errorf("%w: %s in %s, in the account of these credentials", ErrNoStack, name, region)
 	}
-	if !errors.As(err, &api) && ctx.Err() == nil {
+	if !errors.As(err, &api) && ctx.Err() == nil && !unidentified(err) {
 		return disconnected(fmt.Sprintf("asking for stack %s in %s: ", name, region), err)
 	}
 	return Failed(ctx, Use{Action: "cloudformation:DescribeStacks", On: "stack " + name}, err)

@@ -8,6 +8,8 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -186,6 +188,19 @@ func TestLocalDefaults(t *testing.T) {
 	t.Setenv("AWS_PROFILE", "nosuchprofile")
 	_, err := Load(context.Background(), Options{Region: "eu-central-1"})
 	require.ErrorContains(t, err, "nosuchprofile", "a profile that is not there")
+}
+
+// A profile that asks for a code of MFA is an error, which says how to get on.
+func TestProfileWithMFA(t *testing.T) {
+	_ = load(t, Options{Region: "eu-central-1"}) // clears the environment
+	file := filepath.Join(t.TempDir(), "config")
+	require.NoError(t, os.WriteFile(file, []byte("[profile shop]\nrole_arn = arn:aws:iam::111122223333:role/operator\n"+
+		"source_profile = shop\nmfa_serial = arn:aws:iam::111122223333:mfa/ada\naws_access_key_id = AKID\n"+
+		"aws_secret_access_key = secret\n"), 0o600))
+	t.Setenv("AWS_CONFIG_FILE", file)
+	t.Setenv("AWS_PROFILE", "shop")
+	_, err := Load(t.Context(), Options{Region: "eu-central-1"})
+	require.ErrorContains(t, err, "aws configure export-credentials --profile shop")
 }
 
 // Nothing is invented for this machine if the user has set credentials.

@@ -3,6 +3,7 @@ package awsclient
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -79,6 +80,11 @@ func Load(ctx context.Context, o Options) (aws.Config, error) {
 			"local", "")))
 	}
 	c, err := config.LoadDefaultConfig(ctx, load...)
+	if errors.As(err, &config.AssumeRoleTokenProviderNotSetError{}) {
+		return aws.Config{}, fmt.Errorf("the profile asks for a code of MFA, which only the AWS CLI can ask for; get "+
+			"credentials from it first: eval \"$(aws configure export-credentials --profile %s --format env)\": %w",
+			cmp.Or(os.Getenv("AWS_PROFILE"), "default"), err)
+	}
 	if err != nil {
 		return aws.Config{}, fmt.Errorf("configuration of the AWS SDK: %w", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -56,7 +57,7 @@ func (s *Store) List(ctx context.Context, q port.Query) (port.Page, error) {
 	}
 	if q.Oldest {
 		found = found[max(len(found)-1, 0):]
-	} else if s.options.FinishedIndex && !q.Damaged {
+	} else if s.options.FinishedIndex && (finished || q.State == "") && !q.Damaged {
 		found, err = l.finished(ctx, found)
 		if err != nil {
 			return page, fmt.Errorf("listing: %w", err)
@@ -182,28 +183,98 @@ func (l *listing) selects(r *port.Record) bool {
 func (l *listing) finished(ctx context.Context, found []*port.Record) ([]*port.Record, error) {
 	newest, oldest := l.days()
 	for day := newest; !day.Before(oldest); day = day.AddDate(0, 0, -1) {
-		var partitions []string
-		for shard := range l.options.Shards {
-			partitions = append(partitions, fmt.Sprintf("%s%s#%d", finishedPrefix, day.Format(time.DateOnly),
-				shard))
+		var err error
+		found, err = l.day(ctx, day, found)
+		if err != nil || l.full(found, day) {
+			return found, err
 		}
-		entries, err := l.entries(ctx, partitions, mostListed+1)
+	}
+	return found, nil
+}
+
+// full reports whether found contains more than a page of records that are not older than the given time.
+func (l *listing) full(found []*port.Record, since time.Time) bool {
+	return len(found) > l.query.Limit && !found[l.query.Limit].Created.Before(since)
+}
+
+// day adds the finished tasks of one day to found. It reads some of the newest entries of each shard at a time, and
+// stops when the page is full, because a day can have millions of tasks.
+func (l *listing) day(ctx context.Context, day time.Time, found []*port.Record) ([]*port.Record, error) {
+	for shards := l.shardsOf(day); ; {
+		entries, complete, err := l.next(ctx, shards)
 		if err != nil {
 			return nil, err
 		}
-		entries = slices.DeleteFunc(entries, func(d port.Due) bool { return !l.selects(l.like(d)) })
-		more, err := l.selected(ctx, entries)
+		more, err := l.selected(ctx, slices.DeleteFunc(entries, func(d port.Due) bool {
+			return !l.selects(l.like(d))
+		}))
 		if err != nil {
 			return nil, err
 		}
 		found = append(found, more...)
 		slices.SortFunc(found, newestFirst)
 		found = slices.CompactFunc(found, func(a, b *port.Record) bool { return a.ID == b.ID })
-		if n := len(found); n > l.query.Limit && !found[l.query.Limit].Created.Before(day) {
-			break
+		if complete.IsZero() || l.full(found, complete) {
+			return found, nil
 		}
 	}
-	return found, nil
+}
+
+// shardsOf returns a query for each shard of one day in the index of finished tasks. It returns none if the listing
+// asks for no time.
+func (l *listing) shardsOf(day time.Time) (shards []*dynamodb.QueryInput) {
+	start := int64(earliestKey)
+	end := int64(latestKey)
+	if l.from != nil {
+		end = sortKey(l.from.At)
+	}
+	if b := l.query.Before; !b.IsZero() {
+		end = min(end, sortKey(b))
+	}
+	if a := l.query.After; !a.IsZero() {
+		start = sortKey(a)
+	}
+	for shard := 0; shard < l.options.Shards && start <= end; shard++ {
+		q := partition{l.Store, fmt.Sprintf("%s%s#%d", finishedPrefix, day.Format(time.DateOnly), shard)}.query(start, end)
+		q.ScanIndexForward = new(bool) // the newest entry is the first
+		shards = append(shards, q)
+	}
+	return shards
+}
+
+// next reads the next entries of all shards. It removes the queries of shards without further ones. All unread
+// entries are older than the time complete, which is zero if there are none.
+func (l *listing) next(ctx context.Context, shards []*dynamodb.QueryInput) (found []port.Due, complete time.Time,
+	err error,
+) {
+	read := make([][]port.Due, len(shards))
+	calls, ctx := errgroup.WithContext(ctx)
+	calls.SetLimit(l.options.Parallel)
+	for i, q := range shards {
+		if q == nil {
+			continue
+		}
+		calls.Go(func() error {
+			return port.Guard(nil, "a read", func() (err error) {
+				read[i], err = l.page(ctx, q, 2*l.query.Limit/len(shards)+2)
+				return err
+			})
+		})
+	}
+	err = calls.Wait()
+	for i, q := range shards {
+		switch {
+		case q == nil:
+		case len(q.ExclusiveStartKey) == 0:
+			shards[i] = nil
+		default: // further entries may be of the same millisecond
+			last := indexTime(q.ExclusiveStartKey).Add(time.Millisecond)
+			if last.After(complete) {
+				complete = last
+			}
+		}
+	}
+	return slices.Concat(read...), complete, err
 }
 
 // like returns a record for an entry of the index of finished tasks. An entry contains only the ID and the

@@ -125,26 +125,42 @@ func (p partition) entries(ctx context.Context, start, end int64,
 	if start > end {
 		return nil, true, nil
 	}
-	in := &dynamodb.QueryInput{
+	q := p.query(start, end)
+	for {
+		some, err := p.page(ctx, q, limit-len(found))
+		if err != nil {
+			return nil, false, err
+		}
+		found = append(found, some...)
+		complete = len(q.ExclusiveStartKey) == 0
+		if complete || len(found) >= limit {
+			return found, complete, nil
+		}
+	}
+}
+
+// query returns a query for the entries with sort keys from start to end.
+func (p partition) query(start, end int64) *dynamodb.QueryInput {
+	return &dynamodb.QueryInput{
 		TableName: &p.tables.Orders, IndexName: aws.String(IndexName),
 		KeyConditionExpression:    aws.String("#bucket = :bucket AND #at BETWEEN :start AND :end"),
 		ExpressionAttributeNames:  map[string]string{"#bucket": IndexBucket, "#at": IndexSort},
 		ExpressionAttributeValues: attrs{":bucket": str(p.name), ":start": num(start), ":end": num(end)},
 	}
-	for {
-		//nolint:gosec // the value is at most 10,000
-		in.Limit = aws.Int32(int32(min(limit-len(found), 10_000)))
-		out, err := p.client.Query(ctx, in)
-		if err != nil {
-			return nil, false, unread(ctx, "index "+p.name, err)
-		}
-		for _, item := range out.Items {
-			found = append(found, port.Due{ID: textOf(item[OrderKey]), At: indexTime(item)})
-		}
-		complete = len(out.LastEvaluatedKey) == 0
-		if complete || len(found) >= limit {
-			return found, complete, nil
-		}
-		in.ExclusiveStartKey = out.LastEvaluatedKey
+}
+
+// page reads at most limit further entries, and moves the query behind them. The query then has no
+// ExclusiveStartKey if the partition contains no more entries.
+func (s *Store) page(ctx context.Context, q *dynamodb.QueryInput, limit int) ([]port.Due, error) {
+	q.Limit = aws.Int32(int32(min(limit, 10_000))) //nolint:gosec // the value is at most 10,000
+	out, err := s.client.Query(ctx, q)
+	if err != nil {
+		return nil, unread(ctx, "index "+textOf(q.ExpressionAttributeValues[":bucket"]), err)
 	}
+	q.ExclusiveStartKey = out.LastEvaluatedKey
+	found := make([]port.Due, len(out.Items))
+	for i, item := range out.Items {
+		found[i] = port.Due{ID: textOf(item[OrderKey]), At: indexTime(item)}
+	}
+	return found, nil
 }

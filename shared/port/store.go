@@ -21,7 +21,7 @@ type Bucket string
 
 // Buckets of a task.
 const (
-	NoBucket Bucket = "" // the task is at rest
+	NoBucket Bucket = "" // the task is at rest, in a final state other than Error
 	// DueBucket holds the tasks that the Supervisor processes when they are due (P9, tasks not at rest are
 	// due).
 	DueBucket       Bucket = "due"
@@ -214,8 +214,10 @@ type Timer interface {
 // ClockFunc implements Clock with a function.
 type ClockFunc func() time.Time
 
-// Now calls the function.
-func (f ClockFunc) Now() time.Time { return f() }
+// Now calls the function. The result has no monotonic reading, because the monotonic clock stands still while Lambda
+// has frozen a process (rule 34 of docs/reference/aws-rules.md) or a machine sleeps. So a time that was read before is
+// as old as it is for everybody else.
+func (f ClockFunc) Now() time.Time { return f().Round(0) }
 
 // At calls run in a goroutine of its own when the duration until at has passed.
 func (f ClockFunc) At(at time.Time, run func()) (stop func()) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -293,11 +294,16 @@ func meaning(err error) error {
 	case "BatchRequestTooLong", "AWS.SimpleQueueService.BatchRequestTooLong":
 		return fmt.Errorf("%w: %w", port.ErrTooLarge, err)
 	case "AccessDenied", "AccessDeniedException", "InvalidClientTokenId", "UnrecognizedClientException",
-		"SignatureDoesNotMatch", "KmsAccessDenied", "KmsDisabled", "KmsInvalidKeyUsage", "KmsInvalidState",
-		"KmsNotFound", "KmsOptInRequired":
+		"SignatureDoesNotMatch":
 		return fmt.Errorf("%w: %w", port.ErrForbidden, err)
 	}
-	if api.ErrorFault() == smithy.FaultClient && !wire.Throttled(api.ErrorCode()) {
+	key := strings.HasPrefix(api.ErrorCode(), "KMS.") || strings.HasPrefix(api.ErrorCode(), "Kms")
+	switch {
+	case wire.Throttled(api.ErrorCode()):
+		return unavailable(err)
+	case key: // it cannot be used: it is disabled, or deleted, or does not allow the caller
+		return fmt.Errorf("%w: %w", port.ErrForbidden, err)
+	case api.ErrorFault() == smithy.FaultClient:
 		return err
 	}
 	return unavailable(err)

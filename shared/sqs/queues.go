@@ -31,6 +31,7 @@ type Config struct {
 
 // Queues finds queues by their logical names. It is safe for concurrent use.
 type Queues struct {
+	aws    aws.Config
 	client *sqs.Client
 	config Config
 
@@ -41,13 +42,31 @@ type Queues struct {
 // New returns Queues. The parameter c should come from awsclient.Load. The SDK's client repeats an attempt
 // that gets no response within wire.AttemptTimeout, so SQS may receive a message twice.
 func New(c aws.Config, config Config) *Queues {
-	client := sqs.NewFromConfig(c, func(o *sqs.Options) {
-		o.APIOptions = append(o.APIOptions, wire.LimitAttempts(wire.AttemptTimeout))
-	})
-	return &Queues{client: client, config: config, known: map[string]*Queue{}}
+	return &Queues{aws: c, client: clientOf(c), config: config, known: map[string]*Queue{}}
 }
 
-var namePattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,80}$`)
+func clientOf(c aws.Config) *sqs.Client {
+	return sqs.NewFromConfig(c, func(o *sqs.Options) {
+		o.APIOptions = append(o.APIOptions, wire.LimitAttempts(wire.AttemptTimeout))
+	})
+}
+
+// placed returns a client for the Region of the queue with this URL, such as that of a reply-to. The SDK sends a
+// request to the Region of its client, and SQS finds the queue there by the account and the name in the URL.
+func (q *Queues) placed(url string) *sqs.Client {
+	host := queueHost.FindStringSubmatch(url)
+	if host == nil || host[1] == q.aws.Region {
+		return q.client
+	}
+	c := q.aws
+	c.Region = host[1]
+	return clientOf(c)
+}
+
+var (
+	namePattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,80}$`)
+	queueHost   = regexp.MustCompile(`^https://sqs\.([a-z0-9-]+)\.`)
+)
 
 // Queue returns a *Queue. The first call for a name may ask SQS for the address. If SQS is unavailable, the
 // error wraps port.ErrUnavailable.
@@ -61,7 +80,7 @@ func (q *Queues) Queue(name string) (port.Queue, error) {
 	if err != nil {
 		return nil, err
 	}
-	found := &Queue{client: q.client, name: name, url: url, high: q.config.URLs[port.High(name)]}
+	found := &Queue{client: q.placed(url), name: name, url: url, high: q.config.URLs[port.High(name)]}
 	q.known[name] = found
 	return found, nil
 }

@@ -15,8 +15,10 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
-	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/schemas"
 	"github.com/aws/smithy-go"
+	"github.com/aws/smithy-go/traits"
 	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/shared/awsclient"
@@ -44,8 +46,8 @@ func connect(t *testing.T, h http.Handler, c sqs.Config) *sqs.Queues {
 	return sqs.New(sdk, c)
 }
 
-// TestErrors: every operation reports what an error of SQS means to its caller, and names its queue. The
-// codes are those of the SDK's own types and of its lists of errors that are worth another attempt.
+// TestErrors: every operation reports what an error of SQS means to its caller, and names its queue. The codes are
+// those of the SDK's own schemas and of its lists of errors that are worth another attempt.
 func TestErrors(t *testing.T) {
 	local(t)
 	sentinels := []error{port.ErrReceipt, port.ErrNotFound, port.ErrTooLarge, port.ErrUnavailable, port.ErrForbidden}
@@ -54,30 +56,23 @@ func TestErrors(t *testing.T) {
 		want      error // nil if none of the sentinels fits: another attempt would fail too
 		errors    []string
 	}{
-		{"receipt", port.ErrReceipt, codes(&types.ReceiptHandleIsInvalid{}, &types.MessageNotInflight{})},
-		{"receipt, query protocol", port.ErrReceipt, []string{"AWS.SimpleQueueService.MessageNotInflight"}},
+		{"receipt", port.ErrReceipt, codes(schemas.ReceiptHandleIsInvalid, schemas.MessageNotInflight)},
 		{"expired receipt", port.ErrReceipt, []string{"InvalidParameterValue"}},
-		{"deleted queue", port.ErrNotFound, codes(&types.QueueDoesNotExist{})},
+		{"deleted queue", port.ErrNotFound, codes(schemas.QueueDoesNotExist)},
+		{"long batch", port.ErrTooLarge, codes(schemas.BatchRequestTooLong)},
 		{
-			"deleted queue, query protocol", port.ErrNotFound,
-			[]string{"AWS.SimpleQueueService.NonExistentQueue"},
+			"throttled", port.ErrUnavailable,
+			codes(schemas.RequestThrottled, schemas.OverLimit, schemas.KmsThrottled),
 		},
-		{"long batch", port.ErrTooLarge, codes(&types.BatchRequestTooLong{})},
-		{
-			"long batch, query protocol", port.ErrTooLarge,
-			[]string{"AWS.SimpleQueueService.BatchRequestTooLong"},
-		},
-		{"throttled", port.ErrUnavailable, codes(&types.RequestThrottled{}, &types.OverLimit{},
-			&types.KmsThrottled{})},
 		{
 			"throttled, the SDK's list", port.ErrUnavailable,
 			slices.Sorted(maps.Keys(retry.DefaultThrottleErrorCodes)),
 		},
 		{"SQS fails", port.ErrUnavailable, []string{"InternalFailure", "ServiceUnavailable"}},
 		{"broken connection", port.ErrUnavailable, []string{""}},
-		{"wrong request", nil, codes(&types.UnsupportedOperation{})},
-		{"no use of the key", port.ErrForbidden, codes(&types.KmsAccessDenied{}, &types.KmsDisabled{},
-			&types.KmsInvalidKeyUsage{}, &types.KmsInvalidState{}, &types.KmsNotFound{}, &types.KmsOptInRequired{})},
+		{"wrong request", nil, codes(schemas.UnsupportedOperation)},
+		{"no use of the key", port.ErrForbidden, codes(schemas.KmsAccessDenied, schemas.KmsDisabled,
+			schemas.KmsInvalidKeyUsage, schemas.KmsInvalidState, schemas.KmsNotFound, schemas.KmsOptInRequired)},
 		{"no permission", port.ErrForbidden, []string{
 			"AccessDenied", "AccessDeniedException",
 			"InvalidClientTokenId", "UnrecognizedClientException", "SignatureDoesNotMatch",
@@ -99,9 +94,14 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-func codes(errs ...smithy.APIError) (all []string) {
+// codes returns the names of errors, and their codes of the former protocol of SQS. AWS answers with the latter,
+// because the SDK asks for them.
+func codes(errs ...*smithy.Schema) (all []string) {
 	for _, err := range errs {
-		all = append(all, err.ErrorCode())
+		all = append(all, err.ID().Name)
+		if query, other := smithy.SchemaTrait[*traits.AWSQueryError](err); other {
+			all = append(all, query.ErrorCode)
+		}
 	}
 	return all
 }
@@ -115,7 +115,9 @@ func failures(t *testing.T, code string) map[string]error {
 			panic(http.ErrAbortHandler)
 		}
 		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
-		w.WriteHeader(statusOf(code))
+		status, fault := statusOf(code)
+		w.Header().Set("X-Amzn-Query-Error", code+";"+fault)
+		w.WriteHeader(status)
 		_, _ = fmt.Fprintf(w, `{"__type":"com.amazonaws.sqs#%s","message":"no"}`, code)
 	}), sqs.Config{LookUp: true, URLs: map[string]string{
 		"replies": "http://127.0.0.1/1/replies", "intake": "http://127.0.0.1/1/in",
@@ -144,11 +146,11 @@ func failures(t *testing.T, code string) map[string]error {
 	}
 }
 
-func statusOf(code string) int {
+func statusOf(code string) (status int, fault string) {
 	if slices.Contains([]string{"InternalFailure", "ServiceUnavailable"}, code) {
-		return http.StatusInternalServerError
+		return http.StatusInternalServerError, "Receiver"
 	}
-	return http.StatusBadRequest
+	return http.StatusBadRequest, "Sender"
 }
 
 // A depth that is not reported is an error, and not a queue that is empty.
@@ -199,6 +201,41 @@ func TestNamesAndThePrefix(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 	require.NotErrorIs(t, err, port.ErrUnavailable)
 }
+
+// A reply-to may be in another Region than the Scheduler. Its statuses go to that Region, because SQS looks for a queue
+// only in the Region that gets the request.
+func TestTheRegionOfAQueue(t *testing.T) {
+	local(t)
+	for name, c := range map[string]struct{ url, host string }{
+		"its own": {"https://sqs.eu-central-1.amazonaws.com/111122223333/shop", "sqs.eu-central-1.amazonaws.com"},
+		"another": {"https://sqs.eu-west-3.amazonaws.com/111122223333/shop", "sqs.eu-west-3.amazonaws.com"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var host, signed string
+			sdk, err := awsclient.Load(t.Context(), awsclient.Options{
+				Region: "eu-central-1", MaxAttempts: 1,
+				Wrap: func(http.RoundTripper) http.RoundTripper {
+					return tripper(func(r *http.Request) (*http.Response, error) {
+						host = r.URL.Host
+						signed = r.Header.Get("Authorization")
+						return nil, http.ErrHandlerTimeout
+					})
+				},
+			})
+			require.NoError(t, err)
+			sdk.Credentials = credentials.NewStaticCredentialsProvider("AKID", "secret", "")
+			q, err := sqs.New(sdk, sqs.Config{URLs: map[string]string{"shop": c.url}}).Queue("shop")
+			require.NoError(t, err)
+			require.Error(t, q.Send(t.Context(), text("{}"))[0])
+			require.Equal(t, c.host, host)
+			require.Contains(t, signed, "/"+strings.Split(host, ".")[1]+"/sqs/")
+		})
+	}
+}
+
+type tripper func(*http.Request) (*http.Response, error)
+
+func (t tripper) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
 
 // P46: messages of high priority go to the queue beside, where there is one, and its depth counts with the
 // other's. Each outcome stands at the place of its message.

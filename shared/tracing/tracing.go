@@ -250,7 +250,7 @@ func (t *Tracer) Flush(ctx context.Context) {
 		t.dropped += len(all)
 	}
 	if err != nil {
-		t.silent = time.Now().Add(t.Pause)
+		t.silent = time.Now().Round(0).Add(t.Pause) // also while Lambda has frozen the process
 	}
 	if t.dropped > 0 && !silent {
 		t.Log.Warn("spans were dropped", "spans", t.dropped, "error", err)

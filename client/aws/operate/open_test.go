@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"html"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -305,6 +306,31 @@ func TestOpen(t *testing.T) {
 	if !errors.Is(err,
 		client.ErrConnection) {
 		require.ErrorIs(t, err, context.DeadlineExceeded)
+	}
+}
+
+// Credentials can end while a client is used, as after some hours of single sign-on. The call was not sent, no repetition
+// helps, and a person has to log in. If only the connection to the service that renews them broke, a repetition helps.
+func TestCredentialsThatEnd(t *testing.T) {
+	outputs, err := aws.ReadOutputs(golden(t), "")
+	require.NoError(t, err)
+	c := nowhere(t)
+	for ended, want := range map[error]error{
+		errors.New("the SSO session has expired"):                client.ErrForbidden,
+		error(&net.OpError{Op: "dial", Err: errors.New("down")}): client.ErrConnection,
+	} {
+		c.Credentials = sdk.CredentialsProviderFunc(func(context.Context) (sdk.Credentials, error) {
+			return sdk.Credentials{}, ended
+		})
+		_, err := aws.OpenWith(t.Context(), c, "Shop")
+		require.ErrorIs(t, err, want)
+		require.ErrorContains(t, err, ended.Error())
+		once := aws.Connect(c, outputs, client.WithRetry(1, time.Second))
+		_, err = once.Get(t.Context(), "o")
+		require.ErrorIs(t, err, want)
+		require.ErrorContains(t, err, ended.Error())
+		_, err = once.Submit(t.Context(), order("o", "order", ""))
+		require.ErrorIs(t, err, want)
 	}
 }
 

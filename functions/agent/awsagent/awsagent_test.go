@@ -283,6 +283,21 @@ func TestFailures(t *testing.T) {
 		require.Nil(t, f)
 		require.Equal(t, "null", out)
 	})
+	throttledKey := func(kind, body string, headers ...string) {
+		t.Run("throttled by the key of the resource: "+kind, func(t *testing.T) {
+			cfg, _ := service(t, answer(400, body, headers...))
+			_, f := run(t, cfg, entry(t, kind), call())
+			require.NotNil(t, f)
+			require.True(t, f.NoEffect)
+			require.False(t, f.Permanent)
+		})
+	}
+	throttledKey("{send: 'https://sqs.eu-west-3.amazonaws.com/111122223333/orders'}",
+		`{"__type":"com.amazonaws.sqs#KmsThrottled"}`, "X-Amzn-Query-Error", "KMS.ThrottlingException;Sender")
+	throttledKey("{publish: '"+arn("sns", "orders")+"'}",
+		"<ErrorResponse><Error><Type>Sender</Type><Code>KMSThrottling</Code></Error></ErrorResponse>")
+	throttledKey("{startExecution: '"+arn("states", "stateMachine:ship")+"'}",
+		`{"__type":"com.amazonaws.sfn#KmsThrottlingException"}`)
 	t.Run("event refused", func(t *testing.T) {
 		cfg, _ := service(t, answer(200,
 			`{"FailedEntryCount":1,"Entries":[{"ErrorCode":"ThrottlingException","ErrorMessage":"slow"}]}`))

@@ -92,7 +92,7 @@ func (o *operation) do(ctx context.Context, call worker.Call) (any, error) {
 			Err: fmt.Errorf("%s was not called: %w", o.what, err),
 		}
 	}
-	x := &exchange{}
+	x := &exchange{fresh: call.Grade == core.Plain || call.PointOfNoReturn}
 	ctx = context.WithValue(ctx, exchangeKey{}, x)
 	var out json.RawMessage
 	// only idempotent steps start standard executions
@@ -169,6 +169,9 @@ func label(text string, n int) string {
 
 // exchange is what the requests of one call have in common.
 type exchange struct {
+	// fresh means that the requests use no kept connection, because a broken one would leave the call in doubt (rule 34
+	// of docs/reference/aws-rules.md).
+	fresh  bool
 	sent   atomic.Bool     // a request got a connection; without one, the call had no effect
 	redact redact.Redactor // removes the credentials that the requests carried
 }
@@ -182,6 +185,9 @@ type bounded struct{ next aws.HTTPClient }
 func (b bounded) Do(req *http.Request) (*http.Response, error) {
 	if x, ours := req.Context().Value(exchangeKey{}).(*exchange); ours {
 		x.redact = x.redact.WithHeader(req.Header)
+		if c, keeps := b.next.(interface{ CloseIdleConnections() }); keeps && x.fresh {
+			c.CloseIdleConnections()
+		}
 		req = req.WithContext(httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{
 			GotConn: func(httptrace.GotConnInfo) { x.sent.Store(true) },
 		}))

@@ -10,11 +10,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/smithy-go"
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/eventbus"
 )
@@ -55,10 +55,7 @@ var (
 		"NotAuthorizedForSourceException",
 	}
 	// The resource is changing, or a limit is temporarily reached.
-	later = []string{
-		"ResourceNotReadyException", "ExecutionLimitExceeded", "KmsThrottled",
-		"KMSThrottlingException", "OverLimit",
-	}
+	later = []string{"ResourceNotReadyException", "ExecutionLimitExceeded"}
 )
 
 // internal lists error codes of failures within a service. The HTTP status of such a failure can be
@@ -117,14 +114,13 @@ func (o *operation) failure(err error, x *exchange) error {
 }
 
 func (o *operation) classify(f *worker.Failure, code string, status int) string {
-	_, throttled := retry.DefaultThrottleErrorCodes[code]
 	f.Code = "aws-" + code
 	f.NoEffect = true
 	switch {
 	case slices.Contains(unauthorized, code):
 		f.Code = core.CodeUnauthorized
 		return "was refused, because the agent's credentials are not accepted; renew them"
-	case throttled || status == http.StatusTooManyRequests:
+	case wire.Throttled(code) || status == http.StatusTooManyRequests:
 		return "was refused, because there are too many calls"
 	case slices.Contains(later, code) || status == http.StatusConflict:
 		return "was refused for now"

@@ -63,7 +63,7 @@ func newFunction(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (lam
 	tracer := tracing.OfFunction(lookup, settings.Name, log)
 	// The first batch of requests makes the worker. A later batch makes a new worker if the secrets are old.
 	made := &renewed.Value[*worker.Worker]{
-		Now: time.Now,
+		Clock: port.ClockFunc(time.Now),
 		Get: func(ctx context.Context) (*worker.Worker, error) {
 			values, err := reader.Read(ctx, settings.Secrets)
 			if err != nil {

@@ -356,8 +356,8 @@ func (a *authenticator) current(ctx context.Context, stale *oauth2.Token) (*oaut
 	case <-ctx.Done():
 		return nil, redact.Redactor{}, ctx.Err()
 	}
-	//nolint:forbidigo // the expiry of a token uses the machine's clock
-	if t := a.token; t != nil && t != stale && (t.Expiry.IsZero() || time.Until(t.Expiry) > renewBefore) {
+	//nolint:forbidigo // the expiry of a token uses the machine's clock, also while Lambda has frozen the process
+	if t := a.token; t != nil && t != stale && (t.Expiry.IsZero() || time.Until(t.Expiry.Round(0)) > renewBefore) {
 		return t, a.redact, nil
 	}
 	var answered atomic.Bool

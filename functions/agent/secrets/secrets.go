@@ -73,6 +73,9 @@ func (r *Reader) read(ctx context.Context, s deployment.Secret) (string, error) 
 		return "", fmt.Errorf("%s: %w", s.Secret, err)
 	}
 	text := aws.ToString(out.SecretString)
+	if text == "" {
+		return "", fmt.Errorf("%s has no text, perhaps because it is binary; store it as a text", s.Secret)
+	}
 	if s.Field == "" {
 		return text, nil
 	}

@@ -31,6 +31,8 @@ func kept(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, `{"SecretString":"swordfish"}`)
 	case target == "secretsmanager.GetSecretValue" && in.SecretID == "object":
 		fmt.Fprint(w, `{"SecretString":"{\"token\":\"t0ken\",\"n\":1}"}`)
+	case target == "secretsmanager.GetSecretValue" && in.SecretID == "binary":
+		fmt.Fprint(w, `{"SecretBinary":"c3dvcmRmaXNo"}`)
 	case target == "AmazonSSM.GetParameter" && in.Name == "/pay/key" && in.WithDecryption:
 		fmt.Fprint(w, `{"Parameter":{"Value":"k3y"}}`)
 	default:
@@ -52,9 +54,9 @@ func TestRead(t *testing.T) {
 	}
 	_, err = r.Read(context.Background(), map[string]deployment.Secret{
 		"A": {Secret: "plain"}, "D": {Secret: "plain", Field: "token"}, "E": {Secret: "object", Field: "n"},
-		"F": {Parameter: "none"}, "G": {Secret: "none"},
+		"F": {Parameter: "none"}, "G": {Secret: "none"}, "H": {Secret: "binary"},
 	})
-	for _, want := range []string{"secret D", "secret E", "secret F", "secret G"} {
+	for _, want := range []string{"secret D", "secret E", "secret F", "secret G", "secret H"} {
 		require.ErrorContains(t, err, want)
 	}
 	if err != nil && strings.Contains(err.Error(), "swordfish") {

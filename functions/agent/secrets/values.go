@@ -9,6 +9,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/functions/internal/renewed"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
+	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 // RenewAfter is the age after which a process reads a secret again. A process uses a rotated secret
@@ -46,7 +47,7 @@ func Environment(lookup deployment.Lookup, now func() time.Time) (*Values, error
 	if err != nil {
 		return nil, err
 	}
-	v := &Values{lookup: lookup, where: where, values: renewed.Value[map[string]string]{Now: now}}
+	v := &Values{lookup: lookup, where: where, values: renewed.Value[map[string]string]{Clock: port.ClockFunc(now)}}
 	if len(where) > 0 {
 		c, err := wire.Environment(lookup)
 		if err != nil {

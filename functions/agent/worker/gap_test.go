@@ -41,6 +41,28 @@ func TestFrozenBetweenTwoTries(t *testing.T) {
 	})
 }
 
+// A process on Lambda is frozen between two batches, and its monotonic clock stands still then. An open breaker permits
+// a probe all the same when its delay has passed.
+func TestFrozenWithAnOpenBreaker(t *testing.T) {
+	clock := memory.NewClock(noon)
+	calls := 0
+	b := newBench(t, clock, worker.Config{
+		Retry:      worker.Retry{Tries: 1},
+		Breaker:    worker.Breaker{Failures: 1, Window: 1, Delay: time.Minute},
+		Operations: charge(counting(&calls, nil, errors.New("down"))),
+	})
+	handle := func() { b.worker.Handle(context.Background(), delivery(request(clock.Now()))) }
+	handle()
+	clock.Advance(time.Minute - time.Millisecond)
+	handle()
+	require.Equal(t, 1, calls)
+	clock.Advance(time.Millisecond)
+	handle()
+	require.Equal(t, 2, calls)
+	handle()
+	require.Equal(t, 2, calls, "the failed probe opens the breaker again")
+}
+
 // slowLedger takes its time over a write.
 type slowLedger struct {
 	port.Ledger

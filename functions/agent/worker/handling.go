@@ -167,12 +167,11 @@ func (h *handling) unreached(g *guard) bool {
 }
 
 func (h *handling) notCalled(g *guard) *tried {
-	wait := g.breaker.RemainingDelay()
-	if wait <= 0 { // the breaker is half-open, and other requests are its probes
+	cause, wait := g.openCause()
+	if wait <= 0 {
 		wait = h.w.Breaker.Delay / 2
 	}
 	code := core.CodeBreakerOpen
-	cause := g.openCause()
 	if cause.Code == core.CodeUnauthorized {
 		code = cause.Code
 	}

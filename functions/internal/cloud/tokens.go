@@ -29,7 +29,7 @@ type TokenKeys struct{ keys renewed.Value[*token.Keys] }
 func NewTokenKeys(c aws.Config, secret string, clock port.Clock) *TokenKeys {
 	client := secretsmanager.NewFromConfig(c)
 	return &TokenKeys{renewed.Value[*token.Keys]{
-		Now: clock.Now,
+		Clock: clock,
 		Get: func(ctx context.Context) (keys *token.Keys, err error) {
 			out, err := client.GetSecretValue(ctx, &secretsmanager.GetSecretValueInput{SecretId: &secret})
 			if err == nil {

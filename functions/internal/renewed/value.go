@@ -5,6 +5,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 const (
@@ -15,10 +17,10 @@ const (
 	renewTime = 2 * time.Second
 )
 
-// Value is a cached value. It is safe for concurrent use. Get and Now are required.
+// Value is a cached value. It is safe for concurrent use. Get and Clock are required.
 type Value[T any] struct {
 	Get   func(ctx context.Context) (T, error)
-	Now   func() time.Time
+	Clock port.Clock
 	Stale func(err error) // called if Get fails and the old value stays in use; may be nil
 
 	mu    sync.Mutex
@@ -32,7 +34,7 @@ type Value[T any] struct {
 func (v *Value[T]) Read(ctx context.Context, age time.Duration) (T, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	now := v.Now()
+	now := v.Clock.Now()
 	if v.known && now.Sub(v.at) < age {
 		return v.value, nil
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/functions/internal/renewed"
+	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 // A value is read when it is first asked for, within the time of the caller, and again when it is old. Where
@@ -22,7 +23,7 @@ func TestValue(t *testing.T) {
 	caller, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	v := &renewed.Value[*int]{
-		Now: func() time.Time { return now }, Stale: func(error) { stale++ },
+		Clock: port.ClockFunc(func() time.Time { return now }), Stale: func(error) { stale++ },
 		Get: func(ctx context.Context) (*int, error) {
 			if ends, bounded := ctx.Deadline(); !bounded || time.Until(ends) > time.Minute {
 				t.Errorf("reading may last until %v", ends)
@@ -64,7 +65,7 @@ func TestValue(t *testing.T) {
 func TestServiceThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gets := 0
-		v := &renewed.Value[int]{Now: time.Now, Get: func(ctx context.Context) (int, error) {
+		v := &renewed.Value[int]{Clock: port.ClockFunc(time.Now), Get: func(ctx context.Context) (int, error) {
 			if gets++; gets == 1 {
 				return 1, nil
 			}

@@ -3,6 +3,7 @@ package wire
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
@@ -104,9 +105,16 @@ func UntilShortlyBefore(margin time.Duration) func(*middleware.Stack) error {
 	}
 }
 
+// throttled lists codes that the SDK does not list. KMS has another code in each service that uses a key for its
+// caller. SQS sends two, because the SDK asks it for the codes of its former protocol.
+var throttled = []string{
+	"OverLimit", // SQS
+	"KMS.ThrottlingException", "KmsThrottled", "KMSThrottling", "KMSThrottlingException", "KmsThrottlingException",
+}
+
 // Throttled reports whether the code of an error says that the service had too many requests. The service then
 // did nothing.
 func Throttled(code string) bool {
 	_, listed := retry.DefaultThrottleErrorCodes[code]
-	return listed || code == "KmsThrottled" || code == "OverLimit" // two of SQS, which the SDK does not list
+	return listed || slices.Contains(throttled, code)
 }

@@ -32,6 +32,13 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, err
 }
 
+// CloseIdleConnections closes the connections that are kept and not in use.
+func (t *Transport) CloseIdleConnections() {
+	if c, keeps := t.Next.(interface{ CloseIdleConnections() }); keeps {
+		c.CloseIdleConnections()
+	}
+}
+
 func (t *Transport) send(req *http.Request) (*http.Response, error) {
 	next := cmp.Or(t.Next, http.DefaultTransport)
 	if req.Body == nil || req.Body == http.NoBody {

@@ -399,10 +399,11 @@ var listCases = []testCase{
 		}
 		queries := []port.Query{{}, {Workflow: "order", State: "Processed"}}
 		for i, state := range states {
-			for j, place := range []func(*port.Write){
-				in(port.DueBucket, at(5)),
-				in(port.AttentionBucket, at(5)), finished,
-			} {
+			places := []func(*port.Write){in(port.DueBucket, at(5)), in(port.AttentionBucket, at(5)), finished}
+			if i < 4 { // a task in one of these states is not at rest
+				places = places[:2]
+			}
+			for j, place := range places {
 				s.commit(write(fmt.Sprint(i, j), 0, place, created(at(3*i+j)),
 					func(w *port.Write) { w.Record.State = state }))
 			}

@@ -93,8 +93,11 @@ func (p *sequence) write(r *rapid.T) port.Write {
 		holding(document(sizes.Draw(r, "size"))),
 		in(buckets.Draw(r, "bucket"), at(seconds.Draw(r, "at"))))
 	w.Record.State = states.Draw(r, "state")
-	if w.Record.State == "Error" && w.Record.Bucket == port.DueBucket { // nothing of it is in flight
+	switch {
+	case w.Record.State == "Error" && w.Record.Bucket == port.DueBucket: // nothing of it is in flight
 		w.Record.Bucket = port.AttentionBucket
+	case w.Record.Bucket == port.NoBucket:
+		w.Record.State = "Processed"
 	}
 	if expected == 0 {
 		apart(fmt.Append(nil, p.created))(&w)
