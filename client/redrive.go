@@ -8,7 +8,6 @@ import (
 	"math"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -84,24 +83,18 @@ func (c *Client) Discard(ctx context.Context, h Handling) error { return c.handl
 
 func (h *Handling) check() error {
 	what := ""
-	switch {
+	switch signed := message.CheckSigned(core.Sender{By: h.By, Reason: h.Reason}); {
 	case h.Record == nil:
 		what = "it has no Record"
 	case h.All == (len(h.IDs) > 0):
 		what = "give the IDs of messages, or All, and not both"
-	case strings.TrimSpace(h.By) == "" || len(h.By) > message.MaxBy:
-		what = fmt.Sprintf("by has %d bytes; name in 1 to %d bytes who does it", len(h.By), message.MaxBy)
-	case strings.TrimSpace(h.Reason) == "" || len(h.Reason) > core.MaxMessage:
-		what = fmt.Sprintf("reason has %d bytes; give it in 1 to %d bytes", len(h.Reason), core.MaxMessage)
+	case signed != nil:
+		what = message.Reason(signed)
 	case h.Rate != 0 && !(h.Rate >= minRedriveRate && h.Rate <= maxRedriveRate):
 		// this condition also rejects NaN
 		what = fmt.Sprintf("rate is %v; it is %v to %v messages a second", h.Rate, minRedriveRate,
 			maxRedriveRate)
 	default:
-		if err := message.CheckTexts(h.By, h.Reason); err != nil {
-			what = err.Error()
-			break
-		}
 		return nil
 	}
 	return Errorf(http.StatusBadRequest, message.CodeInvalid, "%s", what)

@@ -8,6 +8,7 @@ package bulk
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -309,27 +310,14 @@ func wouldMove(ctx context.Context, c *client.Client, t *client.Task, a Action) 
 func (a *Action) Send(ctx context.Context, c *client.Client, order string, number int, id string,
 	more ...client.CommandOption,
 ) (client.Verdict, error) {
-	opts := append(more, client.CommandID(id), client.By(a.By, a.Reason))
-	if a.Command == "cancel" { // A cancel has no command number.
-		return c.Cancel(ctx, order, opts...)
+	return c.Send(ctx, order, a.event(), append(more, client.CommandID(id), client.IfCommand(number))...)
+}
+
+func (a *Action) event() core.Command {
+	return core.Command{
+		Name: a.Command, Step: a.Step, Fact: a.Fact, Definition: a.Definition,
+		Sender: core.Sender{By: a.By, Reason: a.Reason},
 	}
-	opts = append(opts, client.IfCommand(number))
-	switch a.Command {
-	case "undo":
-		return c.Undo(ctx, order, opts...)
-	case "close":
-		return c.Close(ctx, order, a.By, a.Reason, opts...)
-	// Only the command `erase` sends an erase. Commands does not contain erase, so bulk commands never do.
-	case "erase":
-		return c.Erase(ctx, order, a.By, a.Reason, opts...)
-	case "resolve":
-		return c.Resolve(ctx, order, a.Step, a.Fact, opts...)
-	case "move":
-		return c.Move(ctx, order, a.Definition, opts...)
-	case "resubmit":
-		return c.Resubmit(ctx, order, append(opts, client.ToDefinition(a.Definition))...)
-	}
-	return client.Verdict{}, fmt.Errorf("%w: there is no command %.50q", client.ErrInvalid, a.Command)
 }
 
 // commandID returns the ID of the command to an order. It consists of the list's ID and the order's ID. If
@@ -382,21 +370,12 @@ func (a *Action) check() error {
 			strings.Join(Commands, ", "))
 	case a.Command == "move" && a.Definition == "":
 		return fmt.Errorf("move has no definition; give latest, or the hash of one")
-	case a.Definition != "" && !message.IsDefinition(a.Definition):
-		return fmt.Errorf("definition %.40q must be latest, or a hash of 32 hexadecimal digits",
-			a.Definition)
-	case a.Command == "resolve" && a.Step == "":
-		return fmt.Errorf("resolve has no step; name the step that is in doubt")
-	case a.Command == "resolve" && a.Fact != core.Happened && a.Fact != core.NotHappened &&
-		a.Fact != core.Undone:
-		return fmt.Errorf("fact %.40q must be happened, not-happened or undone",
-			a.Fact)
-	case strings.TrimSpace(a.Reason) == "" || len(a.Reason) > core.MaxMessage:
-		return fmt.Errorf("reason has %d bytes; say in 1 to %d bytes why the orders are changed",
-			len(a.Reason), core.MaxMessage)
-	case strings.TrimSpace(a.By) == "" || len(a.By) > message.MaxBy:
-		return fmt.Errorf("by has %d bytes; name in 1 to %d bytes who changes the orders", len(a.By),
-			message.MaxBy)
+	}
+	ev := a.event()
+	ev.ID = "any"
+	ctl := message.Control{OrderID: "any", Event: ev}
+	if err := cmp.Or(ctl.Check(), message.CheckSigned(ev.Sender)); err != nil {
+		return errors.New(message.Reason(err))
 	}
 	return nil
 }

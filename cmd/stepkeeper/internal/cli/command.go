@@ -127,7 +127,7 @@ func (o *orderCommand) checkSender() error {
 // checkTexts returns an error for a sender's name or a reason that no command may have.
 func checkTexts(by, reason string) error {
 	if err := message.CheckTexts(by, reason); err != nil {
-		return failure.New(failure.Usage, "", "nothing was sent: %v", err)
+		return failure.New(failure.Usage, "", "nothing was sent: %s", message.Reason(err))
 	}
 	return nil
 }

@@ -100,7 +100,7 @@ func TestCommandsThatAreNotSent(t *testing.T) {
 		"a null input":                  {input, "null", "input is null"},
 		"a name twice in an input":      {input, `{"a":1,"a":2}`, "twice"},
 		"a large input":                 {input, `"` + strings.Repeat("x", 32<<10) + `"`, "larger than 32768"},
-		"a null output":                 {output, "null", "the output of step zone: output is null"},
+		"a null output":                 {output, "null", "output is null"},
 		"a large output":                {output, `"` + strings.Repeat("x", core.MaxOutput) + `"`, "larger than 49152"},
 		"an output of what was undone":  {"resolve stopped zone undone --step-output -", "{}", "output belongs to a step that happened"},
 	} {

@@ -15,7 +15,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/author"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/shared/message"
 )
 
 var undoText = app.Text{
@@ -205,11 +204,7 @@ func (o *orderCommand) readInput(given string) (json.RawMessage, error) {
 		return nil, failure.New(failure.Usage, "give one order, or leave --input out",
 			"--input belongs to one order, not to %d", len(o.ids))
 	}
-	input, err := o.app.ReadJSON(file, "input of step "+step, core.MaxInput)
-	if err != nil {
-		return nil, err
-	}
-	return input, o.checkValue("input of step "+step, core.Command{Name: core.Resubmit, Step: step, Input: input})
+	return o.app.ReadJSON(file, "input of step "+step, core.MaxInput)
 }
 
 var facts = []string{string(core.Happened), string(core.NotHappened), string(core.Undone)}
@@ -243,14 +238,8 @@ func newResolve(a *app.App) *cobra.Command {
 		if file == "" {
 			return nil, nil
 		}
-		what := "output of step " + o.action.Step
-		output, err := a.ReadJSON(file, what, core.MaxOutput)
-		if err != nil {
-			return nil, err
-		}
-		return []client.CommandOption{client.StepOutput(output)}, o.checkValue(what, core.Command{
-			Name: core.Resolve, Step: o.action.Step, Fact: o.action.Fact, Output: output,
-		})
+		output, err := a.ReadJSON(file, "output of step "+o.action.Step, core.MaxOutput)
+		return []client.CommandOption{client.StepOutput(output)}, err
 	}
 	return o.selectable(resolveText, []app.Flag{
 		{
@@ -312,14 +301,4 @@ func newMove(a *app.App) *cobra.Command {
 			Text: "first simulate the moved order with this number of `seeds`; 2000 without a number",
 		},
 	}, []app.Flag{definitionFlag(&o.action.Definition)})
-}
-
-// checkValue returns an error if the server would refuse the command because of the input or output in the
-// command. The parameter what describes the input or output.
-func (o *orderCommand) checkValue(what string, ev core.Event) error {
-	c := message.Control{OrderID: o.ids[0], Event: core.Stamped(ev, "x", core.Sender{}, 0)}
-	if err := c.Check(); err != nil {
-		return failure.New(failure.Usage, "", "the %s: %s", what, message.Reason(err))
-	}
-	return nil
 }

@@ -294,7 +294,7 @@ func TestBulkRefuses(t *testing.T) {
 		`"answer" cannot be sent`:               func(h *bulk.Header) { h.Command = "answer" },
 		"move has no definition":                func(h *bulk.Header) { h.Command = "move" },
 		`definition "new" must be`:              func(h *bulk.Header) { h.Definition = "new" },
-		"resolve has no step":                   func(h *bulk.Header) { h.Action = resolve; h.Step = "" },
+		"step is missing":                       func(h *bulk.Header) { h.Action = resolve; h.Step = "" },
 		"fact \"perhaps\" must be":              func(h *bulk.Header) { h.Action = resolve; h.Fact = "perhaps" },
 		"by has 0 bytes":                        func(h *bulk.Header) { h.By = "" },
 		"by has 129 bytes":                      func(h *bulk.Header) { h.By = strings.Repeat("b", message.MaxBy+1) },
