@@ -80,13 +80,9 @@ func planOf(orders []bulk.Order) *plan {
 	return p
 }
 
-type selection struct {
-	bulk.Action
-	Where bulk.Where
-}
-
-func selectionOf(values url.Values) selection {
-	x := selection{Where: bulk.Where{}, Action: bulk.Action{
+// headerOf returns the selection and the command in the values of a form or an address.
+func headerOf(values url.Values) bulk.Header {
+	x := bulk.Header{Where: bulk.Where{}, Action: bulk.Action{
 		Command: values.Get("command"),
 		Step:    values.Get("resolve-step"), Fact: client.Fact(values.Get("fact")),
 		Definition: strings.TrimSpace(values.Get("definition")), By: strings.TrimSpace(values.Get("by")),
@@ -100,9 +96,9 @@ func selectionOf(values url.Values) selection {
 	return x
 }
 
-// Line returns the equivalent command line. It quotes the values for a shell, because the values come from
+// lineOf returns the equivalent command line. It quotes the values for a shell, because the values come from
 // the page's address.
-func (x *selection) Line(program string) string {
+func lineOf(x *bulk.Header, program string) string {
 	var where []string
 	for _, key := range bulk.Keys {
 		if v := x.Where[key]; v != "" {
@@ -122,11 +118,11 @@ func (x *selection) Line(program string) string {
 // planBulk shows the expected effect of a bulk command. It also shows the bulk commands that this process has
 // started.
 func (s *server) planBulk(ctx context.Context, r *http.Request, k *kept) (content, error) {
-	x := selectionOf(r.URL.Query())
+	x := headerOf(r.URL.Query())
 	data := struct {
 		menus
 		States    []core.State // states in the menu; the first state is the default
-		Selection selection
+		Selection bulk.Header
 		Plan      *plan
 		Line      string
 		Commands  []string
@@ -144,16 +140,13 @@ func (s *server) planBulk(ctx context.Context, r *http.Request, k *kept) (conten
 		data.Plan = planOf(orders)
 	}
 	if data.Plan != nil {
-		data.Line = x.Line(s.Program)
+		data.Line = lineOf(&x, s.Program)
 	}
 	if k != nil {
 		k.plan = data.Plan
 	}
 	var err error
-	data.menus, err = s.menus(ctx, filter{
-		Workflow: x.Where["workflow"], Step: x.Where["step"],
-		Code: x.Where["code"],
-	})
+	data.menus, err = s.menus(ctx, filter(x.Where))
 	busy := slices.ContainsFunc(data.Lists, func(b *running) bool { return b.going() })
 	return content{Title: "Bulk", Template: "bulk", Data: &data, Busy: busy}, err
 }
@@ -176,8 +169,8 @@ func (s *server) startBulk(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *server) begin(r *http.Request) (*running, error) {
-	x := selectionOf(r.PostForm)
-	h := bulk.Header{Action: x.Action, Where: x.Where, Pace: bulk.Pace{Patience: (5 * time.Minute).Seconds()}}
+	h := headerOf(r.PostForm)
+	h.Patience = (5 * time.Minute).Seconds()
 	var err error
 	number := func(name string) (n float64) {
 		if err == nil {
@@ -199,7 +192,7 @@ func (s *server) begin(r *http.Request) (*running, error) {
 	if err != nil {
 		return nil, err
 	}
-	orders, err := bulk.Select(r.Context(), s.Client, x.Where, x.Action, bulk.Unseen)
+	orders, err := bulk.Select(r.Context(), s.Client, h.Where, h.Action, bulk.Unseen)
 	if err != nil {
 		return nil, err
 	}

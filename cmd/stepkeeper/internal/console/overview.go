@@ -98,7 +98,7 @@ func questionNeeds(under open) (all []need) {
 			ID: "question-" + w.Workflow + "-" + w.Step, Kind: "answer",
 			What: w.Workflow + ": " + w.Step + " waits for an answer", Affected: w.Count, Of: "order",
 			Orders: w.Address, Since: w.Oldest, Examples: []string{w.Example},
-			Do: "Answer", Address: filter{Workflow: w.Workflow, Step: w.Step}.on("/answers", ""),
+			Do: "Answer", Address: address("/answers", filter{"workflow": w.Workflow, "step": w.Step}),
 		})
 	}
 	return all

@@ -95,8 +95,7 @@ func (s *server) readInError(ctx context.Context) (x stopped, err error) {
 		if g == nil {
 			g = &incident{Workflow: o.Workflow, Step: e.Step, Code: e.Code, Phase: o.Phase, First: o.EndedAt}
 			g.Address = filter{
-				State: string(core.Error), Workflow: o.Workflow, Step: e.Step,
-				Code: e.Code, Children: "on",
+				"state": string(core.Error), "workflow": o.Workflow, "step": e.Step, "code": e.Code, "children": "on",
 			}.Address("")
 			groups[key] = g
 		}
