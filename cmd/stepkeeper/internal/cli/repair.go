@@ -113,7 +113,7 @@ func newCancel(a *app.App) *cobra.Command {
 		if unknown {
 			ctx, cancel := a.Bounded(ctx, app.DefaultTimeout)
 			defer cancel()
-			return verdictOf(o.action.Send(ctx, c, id, 0, o.id))
+			return verdictOf(o.Send(ctx, c, id, 0, o.id))
 		}
 		line, err := o.send(ctx, c, id)
 		if errors.Is(err, client.ErrNotFound) {
@@ -156,7 +156,7 @@ func newResubmit(a *app.App) *cobra.Command {
 			return nil, err
 		}
 		at, err := until(deadline, a.Now())
-		return []client.CommandOption{client.NewDeadline(at), client.NewInput(o.action.Step, value)}, err
+		return []client.CommandOption{client.NewDeadline(at), client.NewInput(o.Step, value)}, err
 	}
 	return o.selectable(resubmitText, []app.Flag{
 		{
@@ -168,7 +168,7 @@ func newResubmit(a *app.App) *cobra.Command {
 			Text: "input of a step: `STEP=FILE` with a JSON value; FILE - reads standard input",
 		},
 		numberFlag(&o.number),
-	}, []app.Flag{definitionFlag(&o.action.Definition)})
+	}, []app.Flag{definitionFlag(&o.Definition)})
 }
 
 // until returns the new deadline. Without the flag --deadline, it is the zero time, which removes a
@@ -195,7 +195,7 @@ func (o *orderCommand) readInput(given string) (json.RawMessage, error) {
 		return nil, nil
 	}
 	step, file, found := strings.Cut(given, "=")
-	o.action.Step = step
+	o.Step = step
 	if !found || step == "" || file == "" {
 		return nil, failure.New(failure.Usage, "write --input STEP=FILE",
 			"--input %.80q names no step and file", given)
@@ -231,14 +231,14 @@ func newResolve(a *app.App) *cobra.Command {
 	o := newOrderCommand(a, "resolve")
 	file := ""
 	o.prepare = func() ([]client.CommandOption, error) {
-		if !slices.Contains(facts, string(o.action.Fact)) {
+		if !slices.Contains(facts, string(o.Fact)) {
 			return nil, failure.New(failure.Usage, "say one of "+strings.Join(facts, ", "),
-				"%q is not what can happen to a step", o.action.Fact)
+				"%q is not what can happen to a step", o.Fact)
 		}
 		if file == "" {
 			return nil, nil
 		}
-		output, err := a.ReadJSON(file, "output of step "+o.action.Step, core.MaxOutput)
+		output, err := a.ReadJSON(file, "output of step "+o.Step, core.MaxOutput)
 		return []client.CommandOption{client.StepOutput(output)}, err
 	}
 	return o.selectable(resolveText, []app.Flag{
@@ -272,7 +272,7 @@ func newMove(a *app.App) *cobra.Command {
 	o := newOrderCommand(a, "move")
 	seeds := 0 // for the simulation before the move; 0 means no simulation
 	o.prepare = func() ([]client.CommandOption, error) {
-		if o.action.Definition == "" {
+		if o.Definition == "" {
 			return nil, failure.New(failure.Usage, whichDefinition, "move has no definition")
 		}
 		return nil, nil
@@ -281,7 +281,7 @@ func newMove(a *app.App) *cobra.Command {
 		if seeds == 0 {
 			return o.send(ctx, c, id)
 		}
-		report, err := author.SimulateMove(ctx, a, c, id, o.action.Definition, seeds)
+		report, err := author.SimulateMove(ctx, a, c, id, o.Definition, seeds)
 		var f *failure.Error
 		if errors.As(err, &f) && f.Code == failure.NotProcessed {
 			return verdictLine{Report: report, Exit: f.Code, Reason: "it is not moved, because its simulation found " +
@@ -300,5 +300,5 @@ func newMove(a *app.App) *cobra.Command {
 			In: app.CommandFlags, Name: "simulate", To: &seeds, Bare: "2000", Least: "0",
 			Text: "first simulate the moved order with this number of `seeds`; 2000 without a number",
 		},
-	}, []app.Flag{definitionFlag(&o.action.Definition)})
+	}, []app.Flag{definitionFlag(&o.Definition)})
 }

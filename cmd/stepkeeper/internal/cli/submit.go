@@ -67,12 +67,6 @@ func newSubmit(a *app.App) *cobra.Command {
 		})
 }
 
-type place struct {
-	file     string
-	line     int
-	workflow string
-}
-
 // submission is one run of the command `submit`. One goroutine reads the orders, and another goroutine
 // handles the responses.
 type submission struct {
@@ -86,12 +80,9 @@ type submission struct {
 
 	mu       sync.Mutex
 	bar      *streams.Progress
-	places   map[int]place // places of the orders without a response, by order number
-	sent     int
-	answers  int // number of sent orders with a response
+	pending  []pending // records without a result, in the sequence of the files
 	taken    []submitLine
-	held     []badLine // unreadable records; each is printed after the results of earlier orders
-	bad      int       // number of unreadable records
+	bad      int // number of unreadable records
 	refused  int
 	known    int
 	states   map[core.State]int // number of orders by final state, with --wait
@@ -122,8 +113,7 @@ func runSubmit(ctx context.Context, o *submitOptions) error {
 		return err
 	}
 	s := &submission{
-		submitOptions: o, places: map[int]place{}, states: map[core.State]int{}, reported: map[string]bool{},
-		bar: &streams.Progress{},
+		submitOptions: o, states: map[core.State]int{}, reported: map[string]bool{}, bar: &streams.Progress{},
 	}
 	if o.app.Stack != "" {
 		s.queuesOf = remembered(func(workflow string) []view.Unattended { return o.app.Unattended(ctx, c, workflow) })
@@ -262,7 +252,7 @@ func (s *submission) file(name string, yield func(client.Order) bool) bool {
 		return more
 	})
 	if err != nil { // The orders before the error were already yielded.
-		s.unreadable(place{file: label}, "", err.Error())
+		s.unreadable(submitLine{File: label}, err.Error())
 	}
 	return more
 }
@@ -285,9 +275,9 @@ func (s *submission) open(name string) (io.ReadCloser, string, error) {
 // does itself. It reports an invalid record and returns false.
 func (s *submission) record(file string, r source.Record) (client.Order, bool) {
 	s.number++
-	at := place{file: file, line: r.Line}
+	l := submitLine{File: file, Line: r.Line}
 	if r.Err != nil {
-		s.unreadable(at, "", r.Err.Error())
+		s.unreadable(l, r.Err.Error())
 		return client.Order{}, false
 	}
 	var order message.SubmitOrder
@@ -309,14 +299,12 @@ func (s *submission) record(file string, r source.Record) (client.Order, bool) {
 		err = s.matches(sent)
 	}
 	if err != nil {
-		id, _ := order.Known()
-		s.unreadable(at, id, err.Error()+hint)
+		l.OrderID, _ = order.Known()
+		s.unreadable(l, err.Error()+hint)
 		return client.Order{}, false
 	}
 	s.mu.Lock()
-	s.sent++
-	at.workflow = order.Workflow
-	s.places[s.sent] = at
+	s.pending = append(s.pending, pending{l, order.Workflow})
 	s.mu.Unlock()
 	return sent, true
 }
@@ -342,14 +330,13 @@ func (s *submission) matches(o client.Order) error {
 func (s *submission) answered(r client.Result) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	at := s.places[r.Line]
-	delete(s.places, r.Line)
+	at := s.pending[0] // the results come in the sequence of the orders
+	s.pending = s.pending[1:]
 	l := submitLine{
-		File: at.file, Line: at.line, OrderID: r.OrderID, Accepted: r.Accepted, Known: r.Known,
+		File: at.File, Line: at.Line, OrderID: r.OrderID, Accepted: r.Accepted, Known: r.Known,
 		Queued: r.Queued, State: r.State, Ended: r.State.Terminal(), Notes: r.Notes, Unattended: r.Unattended,
 	}
 	s.bar.Add(1)
-	s.answers++
 	if r.Err != nil {
 		s.refused++
 		l.Error = &submitError{Code: "refused", Message: r.Err.Error()}
