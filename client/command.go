@@ -163,10 +163,8 @@ func present(a *core.Answered, t *Task) {
 		return
 	}
 	a.Round = 1
-	for i := range t.Steps {
-		if s := &t.Steps[i]; s.Name == step && s.Answers != nil {
-			a.Round = s.Answers.Round
-		}
+	if s := t.Step(step); s != nil && s.Answers != nil {
+		a.Round = s.Answers.Round
 	}
 }
 

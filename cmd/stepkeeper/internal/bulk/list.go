@@ -359,8 +359,8 @@ func becameOf(h *Header, o *Order, t *client.Task) (Result, string) {
 }
 
 func passed(t *client.Task, step string) bool {
-	i := slices.IndexFunc(t.Steps, func(s view.Step) bool { return s.Name == step })
-	return i >= 0 && t.Steps[i].State == core.Processed
+	s := t.Step(step)
+	return s != nil && s.State == core.Processed
 }
 
 func (a *Action) check() error {

@@ -118,7 +118,7 @@ func (o *answerOptions) send(ctx context.Context, c *client.Client, id string) (
 		r.Step = step
 		r.Round = o.round
 	}
-	s := stepOf(task, step)
+	s := task.Step(step)
 	if json.Valid([]byte(o.value)) && (o.event || s != nil && s.Kind == view.KindEvent) {
 		r.Value = json.RawMessage(o.value)
 	}
@@ -128,7 +128,7 @@ func (o *answerOptions) send(ctx context.Context, c *client.Client, id string) (
 // answered returns the order with the step: the order itself, or the open child of one of its blocks (P56). It returns
 // an error if there is no such step, or if it takes no answer. The error lists the steps that take answers.
 func answered(ctx context.Context, c *client.Client, task *view.Task, step string) (*view.Task, error) {
-	if s := stepOf(task, step); s != nil && s.Answers != nil {
+	if s := task.Step(step); s != nil && s.Answers != nil {
 		return task, nil
 	}
 	all, err := app.Below(ctx, c, task)

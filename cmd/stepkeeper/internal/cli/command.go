@@ -252,7 +252,7 @@ func verdictOf(v protocol.Verdict, err error) (verdictLine, error) {
 }
 
 func hasStep(task *view.Task, step string) error {
-	if stepOf(task, step) != nil {
+	if task.Step(step) != nil {
 		return nil
 	}
 	var names []string
@@ -261,15 +261,6 @@ func hasStep(task *view.Task, step string) error {
 	}
 	return failure.New(failure.NotFound, "its steps are "+strings.Join(names, ", "),
 		"order %s has no step %.60q", task.OrderID, step)
-}
-
-func stepOf(task *view.Task, name string) *view.Step {
-	for i := range task.Steps {
-		if task.Steps[i].Name == name {
-			return &task.Steps[i]
-		}
-	}
-	return nil
 }
 
 func (o *orderCommand) print(id string, line verdictLine) {

@@ -120,9 +120,8 @@ func facts(t *view.Task, say sayer) (resolve []Advice, plain bool) {
 
 // MayOutput reports whether the operator can give a step's output together with the fact.
 func MayOutput(t *view.Task, step string, fact core.Fact) bool {
-	i := slices.IndexFunc(t.Steps, func(s view.Step) bool { return s.Name == step })
-	return fact == core.Happened && t.Phase != core.Undoing && i >= 0 && !undoneAlone(t.Steps[i]) &&
-		t.Steps[i].Kind != view.KindWait
+	s := t.Step(step)
+	return fact == core.Happened && t.Phase != core.Undoing && s != nil && !undoneAlone(*s) && s.Kind != view.KindWait
 }
 
 func answerAdvice(say sayer, t *view.Task, s *view.Step) Advice {
