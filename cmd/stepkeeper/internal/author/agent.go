@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -91,13 +89,12 @@ func runAgentNew(o *agentOptions) error {
 		return failure.New(failure.Usage,
 			"for example: stepkeeper agent new payment --operation charge --undo refund", "%v", err)
 	}
-	o.agent.Go = goRelease(runtime.Version())
-	module, err := scaffold.FindModule(o.moduleDir)
+	var err error
+	o.agent.Stepkeeper, err = scaffold.FindModule(o.moduleDir)
 	if err != nil {
 		return failure.Wrap(err, failure.Usage, moduleAdvice, "the files of agent %s cannot be written",
 			o.agent.Name)
 	}
-	o.agent.Stepkeeper = module
 	files, err := o.agent.Write(o.dir)
 	switch {
 	case errors.Is(err, scaffold.ErrNotEmpty):
@@ -183,14 +180,3 @@ func checkAgents(a *app.App, file string) (checkedAgents, error) {
 }
 
 const moduleAdvice = "name your clone of Stepkeeper, with its go.mod: --module-dir FOLDER"
-
-var release = regexp.MustCompile(`^go(\d+\.\d+)`)
-
-// goRelease returns the Go version for a new go.mod file. For example, it returns "1.26.0" for "go1.26.8".
-func goRelease(version string) string {
-	if m := release.FindStringSubmatch(version); m != nil {
-		return m[1] + ".0"
-	}
-	// A development version of Go has no release number. Use the version that Stepkeeper requires.
-	return "1.26.0"
-}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"runtime"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -69,12 +68,12 @@ func runInit(o *initOptions) error {
 		return failure.Wrap(err, failure.Usage, moduleAdvice, "the project cannot be written")
 	}
 	if o.aws {
-		files, err := scaffold.AWS{Go: goRelease(runtime.Version()), Stepkeeper: module}.Write(o.dir)
+		files, err := scaffold.AWS{Stepkeeper: module}.Write(o.dir)
 		if !errors.Is(err, scaffold.ErrNoProject) {
 			return o.added(files, err)
 		}
 	}
-	p := scaffold.Project{Path: o.path, Go: goRelease(runtime.Version()), Stepkeeper: module, AWS: o.aws}
+	p := scaffold.Project{Path: o.path, Stepkeeper: module, AWS: o.aws}
 	if err := p.Check(); err != nil {
 		return failure.New(failure.Usage, "for example: stepkeeper init shop --module example.com/shop", "%v",
 			err)
