@@ -21,14 +21,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-type submitOptions struct {
-	app      *app.App
-	files    []string // names of files; "-" means standard input
-	wait     bool
-	workflow string // workflow of bare orders; "" if each record names its workflow
-	id       string
-}
-
 var submitText = app.Text{
 	Use:   "submit FILE|-...",
 	Group: "orders",
@@ -49,28 +41,35 @@ reported with its line and the fix, and the other records are submitted.`,
 }
 
 func newSubmit(a *app.App) *cobra.Command {
-	o := &submitOptions{app: a}
+	s := &submission{
+		app: a, states: map[core.State]int{}, reported: map[string]bool{}, bar: &streams.Progress{},
+	}
 	return a.Command(submitText, []app.Flag{
-		{In: app.OrderFlags, Name: "id", To: &o.id, Text: "`ID` of the one order of --workflow"},
+		{In: app.OrderFlags, Name: "id", To: &s.id, Text: "`ID` of the one order of --workflow"},
 		{
-			In: app.OrderFlags, Name: "workflow", To: &o.workflow, Offer: app.Workflows,
+			In: app.OrderFlags, Name: "workflow", To: &s.workflow, Offer: app.Workflows,
 			Text: "read the content alone, for this workflow (`name`)",
 		},
 		{
-			In: app.RunFlags, Name: "wait", To: &o.wait,
+			In: app.RunFlags, Name: "wait", To: &s.wait,
 			Text: "wait until every order ends; exit code 6 unless all end Processed",
 		},
 	},
 		func(cmd *cobra.Command, given []string) error {
-			o.files = given
-			return runSubmit(cmd.Context(), o)
+			s.files = given
+			return s.run(cmd.Context())
 		})
 }
 
 // submission is one run of the command `submit`. One goroutine reads the orders, and another goroutine
 // handles the responses.
 type submission struct {
-	*submitOptions
+	app      *app.App
+	files    []string // names of files; "-" means standard input
+	wait     bool
+	workflow string // workflow of bare orders; "" if each record names its workflow
+	id       string
+
 	number int   // of the record in its file
 	err    error // why the orders cannot be read
 	// The functions below are nil for a server, which checks orders and consumers itself.
@@ -102,21 +101,18 @@ func remembered[V any](read func(name string) V) func(name string) V {
 	}
 }
 
-func runSubmit(ctx context.Context, o *submitOptions) error {
-	if err := o.check(); err != nil {
+func (s *submission) run(ctx context.Context) error {
+	if err := s.check(); err != nil {
 		return err
 	}
-	ctx, cancel := o.app.Patient(ctx)
+	ctx, cancel := s.app.Patient(ctx)
 	defer cancel()
-	c, err := o.app.PatientClient(ctx)
+	c, err := s.app.PatientClient(ctx)
 	if err != nil {
 		return err
 	}
-	s := &submission{
-		submitOptions: o, states: map[core.State]int{}, reported: map[string]bool{}, bar: &streams.Progress{},
-	}
-	if o.app.Stack != "" {
-		s.queuesOf = remembered(func(workflow string) []view.Unattended { return o.app.Unattended(ctx, c, workflow) })
+	if s.app.Stack != "" {
+		s.queuesOf = remembered(func(workflow string) []view.Unattended { return s.app.Unattended(ctx, c, workflow) })
 		s.schemaOf = remembered(func(workflow string) *client.OrderSchema {
 			// If the schema cannot be read, only the Scheduler checks the orders.
 			known, _ := c.OrderSchema(ctx, workflow)
@@ -125,19 +121,19 @@ func runSubmit(ctx context.Context, o *submitOptions) error {
 		s.stored = func(id string) bool { _, err := c.Get(ctx, id); return err == nil }
 	}
 	defer s.close()
-	if o.app.Streams.ErrIsTerminal() {
-		if n := o.records(); n >= barFrom {
-			s.bar = o.app.Streams.Progress("submitting", int64(n))
+	if s.app.Streams.ErrIsTerminal() {
+		if n := s.records(); n >= barFrom {
+			s.bar = s.app.Streams.Progress("submitting", int64(n))
 		}
 	}
 	// If SubmitAll returns nil, s.orders has returned. It is then safe to read s.err.
 	if err := c.SubmitAll(ctx, s.orders, s.answered); err != nil {
-		return s.interrupted(o.app.Explain(err, "submission"))
+		return s.interrupted(s.app.Explain(err, "submission"))
 	}
 	if s.err != nil {
 		return s.interrupted(s.err)
 	}
-	if o.wait {
+	if s.wait {
 		if err := s.waitForAll(ctx, c); err != nil {
 			return s.interrupted(err)
 		}
@@ -145,17 +141,17 @@ func runSubmit(ctx context.Context, o *submitOptions) error {
 	return s.finish()
 }
 
-func (o *submitOptions) check() error {
-	if o.id != "" {
-		if o.workflow == "" {
+func (s *submission) check() error {
+	if s.id != "" {
+		if s.workflow == "" {
 			return failure.New(failure.Usage, "add --workflow NAME, or write orderId into the order",
 				"--id is for a bare order")
 		}
-		if err := app.CheckID(o.id); err != nil {
+		if err := app.CheckID(s.id); err != nil {
 			return err
 		}
 	}
-	for _, name := range o.files {
+	for _, name := range s.files {
 		if name == "-" {
 			continue
 		}
@@ -185,9 +181,9 @@ func (s *submission) interrupted(err error) error {
 
 // records returns the number of records in the files, for the progress bar. It returns 0 if the number is
 // unknown.
-func (o *submitOptions) records() int {
+func (s *submission) records() int {
 	n := 0
-	for _, name := range o.files {
+	for _, name := range s.files {
 		info, err := os.Stat(name)
 		if err != nil || !info.Mode().IsRegular() {
 			return 0
