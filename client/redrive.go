@@ -103,7 +103,7 @@ func (h *Handling) check() error {
 type handling struct {
 	Handling
 	c      *Client
-	q      *operated
+	q      port.Queue
 	action string
 	began  time.Time
 	left   map[string]bool // requested IDs of messages that were not handled yet
@@ -206,14 +206,15 @@ func (x *handling) each(ctx context.Context, d *port.Delivery) (taken, more bool
 func (x *handling) carryOut(ctx context.Context, l *DeadLetter, d *port.Delivery) (text string, err error) {
 	if x.action == "redrive" {
 		m := port.Message{Body: l.Body, Group: message.Tenant(l.OrderID)}
-		if err := x.q.via.Resend(ctx, l.Queue, m); err != nil {
+		to, err := x.c.via.Queue(ctx, l.Queue)
+		if err == nil {
+			err = to.Send(ctx, []port.Message{m})[0]
+		}
+		if err != nil {
 			return "it was not sent: ", err
 		}
 		text = "it was sent to " + l.Queue +
 			" and is here still, where it may be discarded; a copy does no harm: "
 	}
-	if err := x.q.Delete(ctx, []string{d.Receipt})[0]; err != nil {
-		return text, x.q.via.QueueError(ctx, "DeleteMessage", x.Queue, err)
-	}
-	return "", nil
+	return text, x.q.Delete(ctx, []string{d.Receipt})[0]
 }
