@@ -237,7 +237,7 @@ func (o *devOptions) check() error {
 		return failure.New(failure.Usage, "give --workflows the folder that the file is in",
 			"%s is not a folder", o.Workflows)
 	}
-	if _, err := os.Stat(o.Agents); err != nil {
+	if _, err := os.Stat(o.Agents); err != nil && o.Operations == nil {
 		return failure.Wrap(err, failure.NotFound, "name the file that lists your agents: --agents FILE"+
 			startAdvice, "the agents file %s cannot be read", o.Agents)
 	}
@@ -294,6 +294,7 @@ func runDev(ctx context.Context, o *devOptions) error {
 		o.Data = example.data()
 		o.Workflows = example.workflows()
 		o.Agents = example.agents()
+		o.Operations = example.operations
 		o.orders = example.orders()
 		o.next = example.next
 	}
