@@ -33,10 +33,8 @@ type Pace struct {
 	// StopAt is the largest share of orders that may fail again, from 0 to 1. Above it, the list stops.
 	StopAt float64 `json:"stopAt"`
 	// Patience is the number of seconds after which an accepted command without a result counts as unknown.
-	Patience seconds `json:"patience"`
+	Patience float64 `json:"patience"`
 }
-
-type seconds = float64
 
 // List is a fixed list of orders, stored in a file. The file has a line for the header, a line for each
 // order, and a line for each result. If an order has several results, the last one counts.

@@ -30,10 +30,9 @@ type bulks struct {
 }
 
 type running struct {
-	bulk.Header
+	*bulk.List
 	File string
 	stop context.CancelFunc
-	list *bulk.List
 	mu   sync.Mutex
 	end  *bulk.Report // final report; nil while the list runs
 	err  error
@@ -211,30 +210,28 @@ func (s *server) begin(r *http.Request) (*running, error) {
 		return nil, err
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	b := &running{Header: l.Header, File: file, stop: stop, list: l}
+	b := &running{List: l, File: file, stop: stop}
 	s.bulks.mu.Lock()
 	s.bulks.all = append(s.bulks.all, b)
 	s.bulks.mu.Unlock()
-	go func() {
-		if err := port.Guard(nil, "the list "+b.Bulk,
-			func() error { b.run(ctx, s.Client); return nil }); err != nil {
-			b.ended(b.list.Report(), err)
-		}
-	}()
+	go b.run(ctx, s.Client)
 	return b, nil
 }
 
 func (b *running) run(ctx context.Context, c *client.Client) {
 	defer b.stop()
-	r, err := b.list.Run(ctx, c, nil)
-	b.ended(r, errors.Join(err, b.list.Close()))
-}
-
-func (b *running) ended(r bulk.Report, err error) {
+	why := ""
+	err := port.Guard(nil, "the list "+b.Bulk, func() error {
+		r, err := b.List.Run(ctx, c, nil)
+		why = r.Stopped
+		return err
+	})
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.end = &r
-	b.err = err
+	end := b.Report()
+	end.Stopped = why
+	b.end = &end
+	b.err = errors.Join(err, b.Close())
 }
 
 // Now returns the present report. The result on reports whether the list is still running.
@@ -244,7 +241,7 @@ func (b *running) Now() (r bulk.Report, on bool, err error) {
 	if b.end != nil {
 		return *b.end, false, b.err
 	}
-	return b.list.Report(), true, nil
+	return b.Report(), true, nil
 }
 
 func (b *running) going() bool {

@@ -98,7 +98,7 @@ func (s *server) counts(ctx context.Context) (counted, error) {
 			return c, 0, err
 		}
 		stopped, err := s.inError(ctx)
-		c.states = append(open.Counts, number{core.Error, stopped.Count, stopped.Children, stopped.More})
+		c.states = append(open.Counts, stopped.number)
 		for _, x := range stopped.Incidents[:min(len(stopped.Incidents), mostCodes)] {
 			c.codes = append(c.codes, x.Code)
 		}

@@ -126,8 +126,8 @@ func (s *server) overview(ctx context.Context, _ *http.Request, _ *kept) (conten
 		return content{}, err
 	}
 	data := overviewPage{
-		Counts:  append(under.Counts, number{core.Error, inError.Count, inError.Children, inError.More}),
-		Stopped: inError.Count, More: max(0, len(inError.Incidents)-mostNeeds),
+		Counts:  append(under.Counts, inError.number),
+		Stopped: inError.N, More: max(0, len(inError.Incidents)-mostNeeds),
 		Figures: figuresOf(s.Client.Statistics(ctx)),
 	}
 	for _, i := range inError.Incidents {
