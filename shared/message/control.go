@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -282,7 +283,7 @@ func checkCommand(c core.Command) error {
 	switch {
 	case c.Definition != "" && !IsDefinition(c.Definition):
 		return checkDefinition(c.Definition)
-	case c.Fact != "" && c.Fact != core.Happened && c.Fact != core.NotHappened && c.Fact != core.Undone:
+	case c.Fact != "" && !slices.Contains(core.Facts, c.Fact):
 		return unreadable("fact %.40q must be happened, not-happened or undone", c.Fact)
 	case c.Deadline < 0 || c.Deadline > maxDeadline:
 		return unreadable("deadline must be between the years 1970 and 9999")

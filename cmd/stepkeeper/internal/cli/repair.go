@@ -207,8 +207,6 @@ func (o *orderCommand) readInput(given string) (json.RawMessage, error) {
 	return o.app.ReadJSON(file, "input of step "+step, core.MaxInput)
 }
 
-var facts = []string{string(core.Happened), string(core.NotHappened), string(core.Undone)}
-
 var resolveText = app.Text{
 	Use:   "resolve [ID] STEP happened|not-happened|undone",
 	Group: "operator",
@@ -224,15 +222,15 @@ var resolveText = app.Text{
 		"goes on.\n\n" +
 		"With --where the command goes to many orders: `stepkeeper continue --help` explains how.",
 	Args:  app.Args{Least: 2, Most: 3, What: "an order, a step, and what happened"},
-	Offer: app.Offer{Complete: "steps", Suggest: facts},
+	Offer: app.Offer{Complete: "steps", Suggest: []string{"happened", "not-happened", "undone"}},
 }
 
 func newResolve(a *app.App) *cobra.Command {
 	o := newOrderCommand(a, "resolve")
 	file := ""
 	o.prepare = func() ([]client.CommandOption, error) {
-		if !slices.Contains(facts, string(o.Fact)) {
-			return nil, failure.New(failure.Usage, "say one of "+strings.Join(facts, ", "),
+		if !slices.Contains(core.Facts, o.Fact) {
+			return nil, failure.New(failure.Usage, "say one of happened, not-happened, undone",
 				"%q is not what can happen to a step", o.Fact)
 		}
 		if file == "" {

@@ -106,7 +106,7 @@ type sayer = func(why, format string, args ...any) Advice
 // whether one of these steps is in doubt at a plain service.
 func facts(t *view.Task, say sayer) (resolve []Advice, plain bool) {
 	for _, s := range t.Steps {
-		for _, fact := range []core.Fact{core.Happened, core.NotHappened, core.Undone} {
+		for _, fact := range core.Facts {
 			a := say(whenToState(*t, s, fact), "resolve %s %s %s", t.OrderID, s.Name, fact)
 			a.Do = view.Command{Command: "resolve", Step: s.Name, Fact: fact}
 			if a.Why != "" && accepts(*t, a.Do) {
