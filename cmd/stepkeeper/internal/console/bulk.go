@@ -23,12 +23,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// bulks holds the lists of bulk commands that this process has started, the newest last.
-type bulks struct {
-	mu  sync.Mutex
-	all []*running
-}
-
+// running is a list of a bulk command that this process has started.
 type running struct {
 	*bulk.List
 	File string
@@ -36,24 +31,6 @@ type running struct {
 	mu   sync.Mutex
 	end  *bulk.Report // final report; nil while the list runs
 	err  error
-}
-
-func (b *bulks) get(id string) *running {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	i := slices.IndexFunc(b.all, func(r *running) bool { return r.Bulk == id })
-	if i < 0 {
-		return nil
-	}
-	return b.all[i]
-}
-
-func (b *bulks) list() []*running {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	all := slices.Clone(b.all)
-	slices.Reverse(all)
-	return all
 }
 
 // plan is the expected effect of a bulk command at the time when the page was made.
@@ -127,8 +104,9 @@ func (s *server) planBulk(ctx context.Context, r *http.Request, k *kept) (conten
 		Commands  []string
 		Lists     []*running
 	}{
-		States: bulk.States, Selection: x, Commands: bulk.Commands, Lists: s.bulks.list(),
+		States: bulk.States, Selection: x, Commands: bulk.Commands, Lists: s.bulks.Values(),
 	}
+	slices.Reverse(data.Lists) // the newest first
 	if k != nil && k.plan != nil {
 		data.Plan = k.plan
 	} else if len(x.Where) > 0 && x.Command != "" {
@@ -211,9 +189,7 @@ func (s *server) begin(r *http.Request) (*running, error) {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	b := &running{List: l, File: file, stop: stop}
-	s.bulks.mu.Lock()
-	s.bulks.all = append(s.bulks.all, b)
-	s.bulks.mu.Unlock()
+	s.bulks.Add(b.Bulk, b)
 	go b.run(ctx, s.Client)
 	return b, nil
 }
@@ -250,8 +226,8 @@ func (b *running) going() bool {
 }
 
 func (s *server) showBulk(_ context.Context, r *http.Request, _ *kept) (content, error) {
-	b := s.bulks.get(r.PathValue("id"))
-	if b == nil {
+	b, known := s.bulks.Peek(r.PathValue("id"))
+	if !known {
 		return refusal("Not found", http.StatusNotFound, "This console processes no list with that ID.",
 			"To continue a list of another process, run `"+s.Program+" continue JOURNAL`."), nil
 	}
@@ -287,7 +263,7 @@ func (s *server) stopBulk(w http.ResponseWriter, r *http.Request) {
 	if !s.mayAct(w, r) {
 		return
 	}
-	if b := s.bulks.get(r.PathValue("id")); b != nil {
+	if b, known := s.bulks.Peek(r.PathValue("id")); known {
 		b.stop()
 	}
 	http.Redirect(w, r, "/bulk/"+url.PathEscape(r.PathValue("id")), http.StatusSeeOther)
