@@ -58,13 +58,15 @@ func (w Where) query() (client.Query, error) {
 // Query returns the query of a valid Where. The argument state is that of a Where without the key state.
 func (w Where) Query(state core.State) (client.Query, error) {
 	q := client.Query{State: state, PageSize: 1000}
+	texts := map[string]*string{"workflow": &q.Workflow, "step": &q.Step, "code": &q.Code, "id": &q.IDPrefix}
+	times := map[string]*time.Duration{"older": &q.OlderThan, "late": &q.Late}
 	for _, key := range slices.Sorted(maps.Keys(w)) {
 		value := w[key]
-		if strings.TrimSpace(value) == "" {
+		d, isTime := core.ParseDuration(value)
+		switch {
+		case strings.TrimSpace(value) == "":
 			return q, fmt.Errorf("%s is empty", key)
-		}
-		switch key {
-		case "state":
+		case key == "state":
 			i := slices.IndexFunc(States,
 				func(s core.State) bool { return strings.EqualFold(string(s), value) })
 			if i < 0 {
@@ -72,26 +74,12 @@ func (w Where) Query(state core.State) (client.Query, error) {
 					strings.Trim(fmt.Sprint(States), "[]"))
 			}
 			q.State = States[i]
-		case "workflow":
-			q.Workflow = value
-		case "step":
-			q.Step = value
-		case "code":
-			q.Code = value
-		case "id":
-			q.IDPrefix = value
-		case "older":
-			d, ok := core.ParseDuration(value)
-			if !ok || d <= 0 {
-				return q, fmt.Errorf("older is %.40q: write a duration like 90m or 7d", value)
-			}
-			q.OlderThan = d.Std()
-		case "late":
-			d, ok := core.ParseDuration(value)
-			if !ok || d <= 0 {
-				return q, fmt.Errorf("late is %.40q: write the time within which a deadline passes, like 90m or 7d", value)
-			}
-			q.Late = d.Std()
+		case texts[key] != nil:
+			*texts[key] = value
+		case times[key] != nil && isTime && d > 0:
+			*times[key] = d.Std()
+		case times[key] != nil:
+			return q, fmt.Errorf("%s is %.40q: write a duration like 90m or 7d", key, value)
 		default:
 			hint := ""
 			if near := suggest.Nearest(key, Keys); near != "" {
