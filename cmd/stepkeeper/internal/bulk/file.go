@@ -9,11 +9,14 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"github.com/stepkeeper/stepkeeper/shared/message"
 )
 
 // Header is the first line of the list's file.
@@ -77,8 +80,15 @@ func (h *Header) Check() error {
 	if _, err := h.Where.query(); err != nil {
 		return err
 	}
-	if err := h.Action.check(); err != nil {
+	if !slices.Contains(Commands, h.Command) {
+		return fmt.Errorf("%.40q cannot be sent to many orders; it is one of %s", h.Command,
+			strings.Join(Commands, ", "))
+	}
+	if err := h.Action.Check(); err != nil {
 		return err
+	}
+	if err := message.CheckSigned(h.event().Sender); err != nil {
+		return errors.New(message.Reason(err))
 	}
 	switch {
 	case h.Canary < 0:

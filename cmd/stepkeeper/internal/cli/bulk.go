@@ -149,9 +149,7 @@ func (o *orderCommand) runMany(ctx context.Context) error {
 	if strings.TrimSpace(o.Reason) == "" {
 		return noReason("nothing was sent")
 	}
-	if err := o.checkSender(); err != nil {
-		return err
-	}
+	o.By = sender(o.By)
 	h := o.Header
 	h.Patience = cmp.Or(o.app.Timeout, effectTimeout).Seconds()
 	if err := h.Named(o.app.Now()); err != nil {

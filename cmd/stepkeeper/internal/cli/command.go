@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"os/user"
@@ -68,11 +67,9 @@ func (o *orderCommand) run(ctx context.Context) error {
 	if o.signed && strings.TrimSpace(o.Reason) == "" {
 		return noReason("nothing was " + o.done)
 	}
-	if err := cmp.Or(o.checkDefinition(), o.checkSender()); err != nil {
-		return err
-	}
-	if o.signed && strings.TrimSpace(o.By) == "" {
-		return o.noSender()
+	o.By = sender(o.By)
+	if err := o.Action.Check(); err != nil {
+		return failure.New(failure.Usage, "see `stepkeeper "+o.Command+" --help`", "nothing was sent: %v", err)
 	}
 	if err := o.checkOrders(); err != nil {
 		return err
@@ -102,39 +99,12 @@ func (o *orderCommand) run(ctx context.Context) error {
 	})
 }
 
-func (o *orderCommand) checkDefinition() error {
-	if o.Definition == "" || message.IsDefinition(o.Definition) {
-		return nil
-	}
-	return failure.New(failure.Usage, whichDefinition, "%q is not a definition", o.Definition)
-}
-
-const whichDefinition = "give --definition latest, or the hash that `show` and `workflow list` print: 32 " +
-	"hexadecimal digits"
-
-func (o *orderCommand) checkSender() error {
-	if len(o.Reason) > core.MaxMessage {
-		return failure.New(failure.Usage, fmt.Sprintf("write at most %d bytes", core.MaxMessage),
-			"--reason has %d bytes", len(o.Reason))
-	}
-	o.By = sender(o.By)
-	if len(o.By) > message.MaxBy {
-		return o.noSender()
-	}
-	return checkTexts(o.By, o.Reason)
-}
-
 // checkTexts returns an error for a sender's name or a reason that no command may have.
 func checkTexts(by, reason string) error {
 	if err := message.CheckTexts(by, reason); err != nil {
 		return failure.New(failure.Usage, "", "nothing was sent: %s", message.Reason(err))
 	}
 	return nil
-}
-
-func (o *orderCommand) noSender() error {
-	return failure.New(failure.Usage, fmt.Sprintf("add --by NAME, of at most %d bytes", message.MaxBy),
-		"the name of who sends the command has %d bytes", len(o.By))
 }
 
 func noReason(not string) error {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 	"strings"
 	"time"
 
@@ -229,10 +228,6 @@ func newResolve(a *app.App) *cobra.Command {
 	o := newOrderCommand(a, "resolve")
 	file := ""
 	o.prepare = func() ([]client.CommandOption, error) {
-		if !slices.Contains(core.Facts, o.Fact) {
-			return nil, failure.New(failure.Usage, "say one of happened, not-happened, undone",
-				"%q is not what can happen to a step", o.Fact)
-		}
 		if file == "" {
 			return nil, nil
 		}
@@ -269,12 +264,6 @@ var moveText = app.Text{
 func newMove(a *app.App) *cobra.Command {
 	o := newOrderCommand(a, "move")
 	seeds := 0 // for the simulation before the move; 0 means no simulation
-	o.prepare = func() ([]client.CommandOption, error) {
-		if o.Definition == "" {
-			return nil, failure.New(failure.Usage, whichDefinition, "move has no definition")
-		}
-		return nil, nil
-	}
 	o.one = func(ctx context.Context, c *client.Client, id string) (verdictLine, error) {
 		if seeds == 0 {
 			return o.send(ctx, c, id)

@@ -292,7 +292,7 @@ func TestBulkRefuses(t *testing.T) {
 		"the share to stop at is 1.5;":          func(h *bulk.Header) { h.StopAt = 1.5 },
 		"the time to wait for an order is 0 s;": func(h *bulk.Header) { h.Patience = 0 },
 		`"answer" cannot be sent`:               func(h *bulk.Header) { h.Command = "answer" },
-		"move has no definition":                func(h *bulk.Header) { h.Command = "move" },
+		`definition "" must be`:                 func(h *bulk.Header) { h.Command = "move" },
 		`definition "new" must be`:              func(h *bulk.Header) { h.Definition = "new" },
 		"step is missing":                       func(h *bulk.Header) { h.Action = resolve; h.Step = "" },
 		"fact \"perhaps\" must be":              func(h *bulk.Header) { h.Action = resolve; h.Fact = "perhaps" },
