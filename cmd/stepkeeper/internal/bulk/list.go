@@ -95,9 +95,9 @@ func (w Where) Query(state core.State) (client.Query, error) {
 	return q, nil
 }
 
-// States lists the values of the key state. The first value is the default.
+// States lists the states of an order, the values of the key state. The first value is the default.
 var States = []core.State{
-	core.Error, core.Processing, core.Compensating, core.Compensated, core.Processed, core.Cancelled, core.Closed,
+	core.Error, core.Processing, core.Compensating, core.Processed, core.Compensated, core.Cancelled, core.Closed,
 }
 
 // Order is an order of the list. It contains the state of the order when the list was made, and the result of

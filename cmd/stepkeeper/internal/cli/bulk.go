@@ -34,9 +34,9 @@ var eachOrder = app.Reach{
 }
 
 func whereFlag(to *map[string]string, text string) app.Flag {
-	words := make([]string, len(render.States))
-	for i, state := range render.States {
-		words[i] = "state=" + state
+	words := make([]string, len(bulk.States))
+	for i, state := range bulk.States {
+		words[i] = "state=" + string(state)
 	}
 	return app.Flag{
 		In: app.WhichOrders, Name: "where", To: to, Offer: app.Offer{Suggest: words},
@@ -282,14 +282,11 @@ func (o *orderCommand) printPlan(orders []bulk.Order) {
 		return
 	}
 	for i := range orders {
-		d := &orders[i]
-		line := verdictLine{
-			OrderID: d.OrderID, Command: o.Command, Accepted: d.Result == "", Reason: d.Would, DryRun: true,
-		}
-		if !line.Accepted {
+		line := verdictLine{Reason: orders[i].Would}
+		if orders[i].Result != "" {
 			line.Exit = failure.Refused
 		}
-		a.PrintLine(line)
+		o.print(orders[i].OrderID, line)
 	}
 }
 

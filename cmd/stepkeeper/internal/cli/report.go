@@ -3,11 +3,13 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/bulk"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -237,9 +239,15 @@ func (s *submission) sum() {
 	if !s.wait || len(s.taken) == 0 {
 		return
 	}
-	parts = parts[:0]
-	for _, state := range render.States {
-		add(s.states[core.State(state)], state)
+	fmt.Fprintf(out, "%d ended: %s\n", len(s.taken), strings.Join(byState(s.states), ", "))
+}
+
+// byState returns the numbers of orders in each state as text. Error comes last.
+func byState(orders map[core.State]int) (parts []string) {
+	for _, state := range append(slices.Clone(bulk.States[1:]), core.Error) {
+		if n := orders[state]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, state))
+		}
 	}
-	fmt.Fprintf(out, "%d ended: %s\n", len(s.taken), strings.Join(parts, ", "))
+	return parts
 }

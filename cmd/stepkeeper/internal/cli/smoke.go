@@ -319,12 +319,7 @@ func (s *smoke) show() {
 		}
 		fmt.Fprintf(s.app.Streams.Err, "%s: %s\n", p.OrderID, style.Bad(render.Clean(p.What)))
 	}
-	var ends []string
-	for _, state := range render.States {
-		if n := r.Ends[core.State(state)]; n > 0 {
-			ends = append(ends, fmt.Sprintf("%d %s", n, state))
-		}
-	}
+	ends := byState(r.Ends)
 	if r.Open > 0 {
 		ends = append(ends, fmt.Sprintf("%d without an end", r.Open))
 	}
