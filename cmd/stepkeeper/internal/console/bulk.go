@@ -190,24 +190,26 @@ func (s *server) begin(r *http.Request) (*running, error) {
 	ctx, stop := context.WithCancel(context.Background())
 	b := &running{List: l, File: file, stop: stop}
 	s.bulks.Add(b.Bulk, b)
-	go b.run(ctx, s.Client)
+	b.start(ctx, s.Client)
 	return b, nil
 }
 
-func (b *running) run(ctx context.Context, c *client.Client) {
-	defer b.stop()
-	why := ""
-	err := port.Guard(nil, "the list "+b.Bulk, func() error {
-		r, err := b.List.Run(ctx, c, nil)
-		why = r.Stopped
-		return err
-	})
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	end := b.Report()
-	end.Stopped = why
-	b.end = &end
-	b.err = errors.Join(err, b.Close())
+func (b *running) start(ctx context.Context, c *client.Client) {
+	go func() {
+		defer b.stop()
+		why := ""
+		err := port.Guard(nil, "the list "+b.Bulk, func() error {
+			r, err := b.Run(ctx, c, nil)
+			why = r.Stopped
+			return err
+		})
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		end := b.Report()
+		end.Stopped = why
+		b.end = &end
+		b.err = errors.Join(err, b.Close())
+	}()
 }
 
 // Now returns the present report. The result on reports whether the list is still running.
