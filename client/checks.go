@@ -152,7 +152,7 @@ func CheckUnattended(all []Unattended) []Check {
 // shows that the server receives this client's messages.
 func (h *overHTTP) checkSubmission(ctx context.Context) Check {
 	const name = "message path"
-	resp, err := h.send(ctx, http.MethodPost, "/v1/orders", "application/json",
+	resp, err := h.send(ctx, http.MethodPost, "/v1/orders", contentType(jsonType),
 		strings.NewReader(`{"schema":1}`))
 	var e *Error
 	switch {
@@ -176,7 +176,7 @@ func (h *overHTTP) checkSubmission(ctx context.Context) Check {
 
 // Checks reads the server's health, tests a submission, and converts the results to checks.
 func (h *overHTTP) Checks(ctx context.Context) ([]Check, error) {
-	resp, err := h.send(ctx, http.MethodGet, "/healthz", "", nil)
+	resp, err := h.send(ctx, http.MethodGet, "/healthz", nil, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -328,9 +328,9 @@ func TestCommandsFillInNumberAndID(t *testing.T) {
 	}
 	_, err := r.client.Resubmit(r.ctx, "o", client.NewInput("charge", []byte(`{"a":`)))
 	require.ErrorIs(t, err, client.ErrInvalid)
-	require.ErrorContains(t, err, `the input for step "charge": it is not JSON`)
+	require.ErrorContains(t, err, "input: it is not JSON")
 	_, err = r.client.Resolve(r.ctx, "o", "charge", client.Happened, client.StepOutput([]byte(`1},"by":"x"`)))
-	require.ErrorContains(t, err, `the output for step "charge": it is not JSON`)
+	require.ErrorContains(t, err, "output: it is not JSON")
 	_, err = r.client.Resubmit(r.ctx, "o", client.NewInput("charge", []byte(`{"a":1e400}`)))
 	require.NoError(t, err)
 	got := r.backend.Commands[len(r.backend.Commands)-1].Event.(core.Command)

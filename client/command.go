@@ -17,71 +17,55 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/token"
 )
 
-// CommandOption sets an option of a command.
-type CommandOption func(*command)
-
-type command struct {
-	event    core.Event
-	id       string
-	from     core.Sender
-	number   int // command number in the task that the sender saw
-	numbered bool
-}
+// CommandOption sets a field of a command before the client sends it.
+type CommandOption func(*core.Command)
 
 // CommandID sets the ID of the command. Without this option the client generates an ID. If any process sends
 // the command again with the same ID, the command takes effect once and gets the same verdict.
 func CommandID(id string) CommandOption {
-	return func(c *command) { c.id = id }
+	return func(c *core.Command) { c.ID = id }
 }
 
 // IfCommand sets the command number that the caller saw in Task.Command. The Scheduler refuses the command if
 // the order has a different number by then. Without this option the client reads the number just before it
 // sends the command.
 func IfCommand(number int) CommandOption {
-	return func(c *command) {
-		c.number = number
-		c.numbered = true
-	}
+	return func(c *core.Command) { c.Number = number }
 }
 
 // By sets the sender's name, of at most 128 bytes, and the reason, of at most 512 bytes. The task stores name
-// and reason with the verdict. Close, Erase and Answer also set the name and the reason.
+// and reason with the verdict. Close, Erase and Answer have both as arguments.
 func By(name, reason string) CommandOption {
-	return func(c *command) { c.from = core.Sender{By: name, Reason: reason} }
+	return func(c *core.Command) { c.Sender = core.Sender{By: name, Reason: reason} }
 }
 
 // NewDeadline sets the deadline of a resubmitted order. Without this option the order has no deadline.
 func NewDeadline(t time.Time) CommandOption {
-	return ofResubmit(func(e *core.Command) { e.Deadline = core.TimeOf(t) })
+	return only(core.Resubmit, func(c *core.Command) { c.Deadline = core.TimeOf(t) })
 }
 
 // NewInput replaces the input of a step in a resubmitted order (P51, a call can get another input). The input
 // is any JSON value of at most 32 KiB. A service must not get two inputs with the same key. The Scheduler
 // therefore refuses the command if a request of the step may have had an effect.
 func NewInput(step string, input json.RawMessage) CommandOption {
-	return ofResubmit(func(e *core.Command) {
-		e.Step = step
-		e.Input = input
+	return only(core.Resubmit, func(c *core.Command) {
+		c.Step = step
+		c.Input = input
 	})
-}
-
-func ofResubmit(set func(*core.Command)) CommandOption {
-	return func(c *command) {
-		if e, ok := c.event.(core.Command); ok && e.Name == core.Resubmit {
-			set(&e)
-			c.event = e
-		}
-	}
 }
 
 // StepOutput sets the output of the step in a Resolve, so that later steps can read the output. The output is
 // any JSON value of at most 48 KiB. The fact must be Happened, and the order must have stopped in its forward
 // phase.
 func StepOutput(output json.RawMessage) CommandOption {
-	return func(c *command) {
-		if e, ok := c.event.(core.Command); ok && e.Name == core.Resolve {
-			e.Output = output
-			c.event = e
+	return only(core.Resolve, func(c *core.Command) { c.Output = output })
+}
+
+// only returns an option that has no effect on commands of other names.
+func only(name string, set CommandOption) CommandOption {
+	return func(c *core.Command) {
+		if c.Name == name {
+			set(c)
 		}
 	}
 }
@@ -93,25 +77,17 @@ func StepOutput(output json.RawMessage) CommandOption {
 // not an error. If the verdict of a command does not arrive, the error is an *Undecided. These rules apply
 // to all commands.
 func (c *Client) Cancel(ctx context.Context, id string, opts ...CommandOption) (Verdict, error) {
-	t, err := c.Get(ctx, id)
-	run := 0
-	switch {
-	case err == nil:
-		run = t.Run
-	case !errors.Is(err, ErrNotFound):
-		return Verdict{}, err
-	}
-	return c.command(ctx, id, core.Command{Name: core.Cancel, Run: run}, opts)
+	return c.Send(ctx, id, core.Command{Name: core.Cancel}, opts...)
 }
 
 // Undo undoes an order that has stopped in Error.
 func (c *Client) Undo(ctx context.Context, id string, opts ...CommandOption) (Verdict, error) {
-	return c.command(ctx, id, core.Command{Name: core.UndoCommand}, opts)
+	return c.Send(ctx, id, core.Command{Name: core.UndoCommand}, opts...)
 }
 
 // Resubmit continues an order that has stopped in Error, or runs an undone order again.
 func (c *Client) Resubmit(ctx context.Context, id string, opts ...CommandOption) (Verdict, error) {
-	return c.command(ctx, id, core.Command{Name: core.Resubmit}, opts)
+	return c.Send(ctx, id, core.Command{Name: core.Resubmit}, opts...)
 }
 
 // Resolve states whether the call of a step in doubt had its effect. The order stays in Error until Resubmit
@@ -119,7 +95,7 @@ func (c *Client) Resubmit(ctx context.Context, id string, opts ...CommandOption)
 func (c *Client) Resolve(ctx context.Context, id, step string, fact Fact,
 	opts ...CommandOption,
 ) (Verdict, error) {
-	return c.command(ctx, id, core.Command{Name: core.Resolve, Step: step, Fact: fact}, opts)
+	return c.Send(ctx, id, core.Command{Name: core.Resolve, Step: step, Fact: fact}, opts...)
 }
 
 // Reply is an answer of a person or an application to a waiting step.
@@ -162,7 +138,15 @@ func (c *Client) Answer(ctx context.Context, id string, r Reply, opts ...Command
 		}
 		present(&a, t)
 	}
-	return c.command(ctx, id, a, signed(r.By, r.Reason, opts))
+	cmd := core.Command{} // only its ID counts
+	for _, set := range opts {
+		set(&cmd)
+	}
+	a.ID = cmp.Or(cmd.ID, uuid.NewString())
+	if err := checkEvent(id, a); err != nil {
+		return Verdict{}, err
+	}
+	return c.control(ctx, message.Control{OrderID: id, Event: a})
 }
 
 // present completes an answer. If the caller has not set the run, present sets the order's present run. If
@@ -179,10 +163,8 @@ func present(a *core.Answered, t *Task) {
 		return
 	}
 	a.Round = 1
-	for i := range t.Steps {
-		if s := &t.Steps[i]; s.Name == step && s.Answers != nil {
-			a.Round = s.Answers.Round
-		}
+	if s := t.Step(step); s != nil && s.Answers != nil {
+		a.Round = s.Answers.Round
 	}
 }
 
@@ -192,14 +174,14 @@ const Latest = message.Latest
 // ToDefinition makes Resubmit move the order to a definition of its workflow before the order continues. The
 // argument definition is a hash or Latest.
 func ToDefinition(definition string) CommandOption {
-	return ofResubmit(func(e *core.Command) { e.Definition = definition })
+	return only(core.Resubmit, func(c *core.Command) { c.Definition = definition })
 }
 
 // Move pins an order to a different definition of its workflow. The argument definition is a hash or Latest.
 // If the definition changes steps that have already run, the Scheduler refuses the command. The reason lists
 // the differences.
 func (c *Client) Move(ctx context.Context, id, definition string, opts ...CommandOption) (Verdict, error) {
-	return c.command(ctx, id, core.Command{Name: core.Move, Definition: definition}, opts)
+	return c.Send(ctx, id, core.Command{Name: core.Move, Definition: definition}, opts...)
 }
 
 // PlanMove returns the effects of a Move on each step. It changes nothing. On AWS, the definition must be one
@@ -221,63 +203,59 @@ func (c *Client) PlanMoveDocuments(ctx context.Context, id, definition string) (
 // Close ends an order in Error without further work. The steps keep their states. The argument by is the name
 // of the sender. A Closed order accepts no further command.
 func (c *Client) Close(ctx context.Context, id, by, reason string, opts ...CommandOption) (Verdict, error) {
-	return c.command(ctx, id, core.Command{Name: core.Close}, signed(by, reason, opts))
+	return c.Send(ctx, id, core.Command{Name: core.Close, Sender: core.Sender{By: by, Reason: reason}}, opts...)
 }
 
 // Erase removes content, inputs, outputs, answers, texts and notes from an order that has ended, because they
 // may contain personal data. States, times and identity stay. The task stores the reason and the argument by,
 // which is the name of the sender. After an Erase, an order accepts only a repeated Erase.
 func (c *Client) Erase(ctx context.Context, id, by, reason string, opts ...CommandOption) (Verdict, error) {
-	return c.command(ctx, id, core.Command{Name: core.Erase}, signed(by, reason, opts))
+	return c.Send(ctx, id, core.Command{Name: core.Erase, Sender: core.Sender{By: by, Reason: reason}}, opts...)
 }
 
-// signed puts the sender and the reason before the options, so that an option By replaces them.
-func signed(by, reason string, opts []CommandOption) []CommandOption {
-	return append([]CommandOption{By(by, reason)}, opts...)
-}
-
-func checkValue(what, step string, value json.RawMessage) error {
-	if len(value) == 0 {
-		return nil
+// Send sends a command. The methods for single commands call Send. The ID and the number of the command come
+// from the options. Without these options, Send generates an ID and reads the order's present number.
+func (c *Client) Send(ctx context.Context, order string, cmd core.Command,
+	opts ...CommandOption,
+) (Verdict, error) {
+	cmd.Number = -1
+	for _, set := range opts {
+		set(&cmd)
 	}
-	if err := rawjson.Check(value, rawjson.MaxLevels); err != nil {
-		return fmt.Errorf("%w: the %s for step %q: %w; write a JSON value, for instance {\"amount\": 12}",
-			ErrInvalid, what, step, err)
+	cmd.ID = cmp.Or(cmd.ID, uuid.NewString())
+	read := cmd.Number < 0 || cmd.Name == core.Cancel
+	cmd.Number = max(cmd.Number, 0)
+	if err := checkEvent(order, cmd); err != nil {
+		return Verdict{}, err
+	}
+	if read {
+		t, err := c.Get(ctx, order)
+		switch {
+		case err == nil && cmd.Name == core.Cancel:
+			cmd.Run = t.Run
+		case err == nil:
+			cmd.Number = t.Command
+		case cmd.Name != core.Cancel || !errors.Is(err, ErrNotFound):
+			return Verdict{}, err
+		}
+	}
+	return c.control(ctx, message.Control{OrderID: order, Event: cmd})
+}
+
+func checkEvent(order string, ev core.Event) error {
+	ctl := message.Control{OrderID: order, Event: ev}
+	if err := ctl.Check(); err != nil {
+		return Errorf(http.StatusBadRequest, message.CodeInvalid, "%s", message.Reason(err))
 	}
 	return nil
 }
 
-// command sends a command. If the options do not set an ID and a command number, command adds them. All
-// attempts have the same ID, so that the Scheduler recognises a repetition (P5, commands have a number and an
-// ID).
-func (c *Client) command(ctx context.Context, order string, ev core.Event,
-	opts []CommandOption,
-) (Verdict, error) {
-	number := core.CommandOf(ev).Number
-	cmd := command{event: ev, numbered: number < 0} // a Cancel and an answer have no number
-	for _, set := range opts {
-		set(&cmd)
-	}
-	if err := message.CheckTexts(cmd.from.By, cmd.from.Reason); err != nil {
-		return Verdict{}, Errorf(http.StatusBadRequest, message.CodeInvalid, "%v", err)
-	}
-	if e, ok := cmd.event.(core.Command); ok {
-		if err := cmp.Or(checkValue("input", e.Step, e.Input), checkValue("output", e.Step, e.Output)); err != nil {
-			return Verdict{}, err
-		}
-	}
-	cmd.id = cmp.Or(cmd.id, uuid.NewString())
-	if !cmd.numbered {
-		t, err := c.Get(ctx, order)
-		if err != nil {
-			return Verdict{}, err
-		}
-		cmd.number = t.Command
-	}
-	ctl := message.Control{OrderID: order, Event: core.Stamped(cmd.event, cmd.id, cmd.from, cmd.number)}
+// control sends a command or an answer. All attempts have the same ID, so that the Scheduler recognises a
+// repetition (P5, commands have a number and an ID).
+func (c *Client) control(ctx context.Context, ctl message.Control) (Verdict, error) {
 	v, err := again(ctx, c, func(ctx context.Context) (Verdict, error) { return c.via.Command(ctx, ctl) })
 	if u := (*Undecided)(nil); err != nil && !errors.As(err, &u) && doubtful(err) {
-		err = &Undecided{OrderID: order, ID: cmd.id, Err: err}
+		err = &Undecided{OrderID: ctl.OrderID, ID: ctl.ID(), Err: err}
 	}
 	return v, err
 }

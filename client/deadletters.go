@@ -69,13 +69,13 @@ func (c *Client) DeadLetterQueues(ctx context.Context) ([]DeadLetterQueue, error
 }
 
 func (d *DeadLetterQueue) look(ctx context.Context, via Transport) error {
-	q, err := via.DeadQueue(d.Queue)
+	q, err := via.Queue(ctx, DeadName(d.Queue))
 	if err != nil {
-		return via.QueueError(ctx, "GetQueueAttributes", d.Queue, err)
+		return err
 	}
 	depth, err := q.Depth(ctx)
 	if err != nil {
-		return via.QueueError(ctx, "GetQueueAttributes", d.Queue, err)
+		return err
 	}
 	d.Messages = depth.Visible + depth.InFlight + depth.Delayed
 	if d.Messages == 0 {
@@ -83,7 +83,7 @@ func (d *DeadLetterQueue) look(ctx context.Context, via Transport) error {
 	}
 	seen, err := q.Receive(ctx, port.MaxBatch, 0, time.Second)
 	if err != nil {
-		return via.QueueError(ctx, "ReceiveMessage", d.Queue, err)
+		return err
 	}
 	var ids []string
 	receipts := map[string]string{}
@@ -95,7 +95,7 @@ func (d *DeadLetterQueue) look(ctx context.Context, via Transport) error {
 		}
 	}
 	d.LookedAt = len(ids)
-	(&operated{Queue: q}).makeVisible(ctx, ids, receipts)
+	makeVisible(ctx, q, ids, receipts)
 	return nil
 }
 
@@ -176,7 +176,7 @@ func (c *Client) DeadLetters(ctx context.Context, queue string, most int) ([]Dea
 	return all, err
 }
 
-func (c *Client) deadQueue(ctx context.Context, name string) (*operated, error) {
+func (c *Client) deadQueue(ctx context.Context, name string) (port.Queue, error) {
 	names, err := again(ctx, c, c.via.DeadQueues)
 	if err != nil {
 		return nil, err
@@ -185,33 +185,31 @@ func (c *Client) deadQueue(ctx context.Context, name string) (*operated, error) 
 		return nil, Errorf(http.StatusNotFound, "unknown-queue", "there are no dead letters of a queue "+
 			"%.80q; there are those of %s", name, strings.Join(names, ", "))
 	}
-	found, err := c.via.DeadQueue(name)
-	if err != nil {
-		return nil, c.via.QueueError(ctx, "ReceiveMessage", name, err)
-	}
-	return &operated{found, name, c.via}, nil
+	return c.via.Queue(ctx, DeadName(name))
 }
 
-type operated struct {
-	port.Queue
-	name string
-	via  Transport
+// DeadName returns the logical name of the queue for the field Queue of a DeadLetterQueue.
+func DeadName(queue string) string {
+	if queue == port.Quarantine || queue == MissedSweeps {
+		return queue
+	}
+	return port.Dead(queue)
 }
 
 // walk receives at most the given number of messages, and hides each message for the duration hold. It calls
 // f once for each message. The result taken reports whether f has deleted the message, and more reports
 // whether walk continues. At its end, walk makes the other messages visible again.
-func walk(ctx context.Context, q *operated, most int, hold time.Duration,
+func walk(ctx context.Context, q port.Queue, most int, hold time.Duration,
 	f func(d *port.Delivery) (taken, more bool, err error),
 ) error {
 	receipts := map[string]string{} // receipts by ID; "" if f has deleted the message
 	var seen []string
-	defer func() { q.makeVisible(ctx, seen, receipts) }()
+	defer func() { makeVisible(ctx, q, seen, receipts) }()
 	for more, again := true, 0; more && len(seen) < most && again <= len(seen); {
 		got, err := q.Receive(ctx, min(port.MaxBatch, most-len(seen)), lastPoll,
 			min(hold, port.MaxVisibility))
 		if err != nil {
-			return q.via.QueueError(ctx, "ReceiveMessage", q.name, err)
+			return err
 		}
 		more = len(got) > 0
 		for i := range got {
@@ -240,7 +238,7 @@ func walk(ctx context.Context, q *operated, most int, hold time.Duration,
 
 // makeVisible makes messages visible again, in the given sequence. If the call fails, the messages become
 // visible at the end of their visibility timeout.
-func (q *operated) makeVisible(ctx context.Context, ids []string, receipts map[string]string) {
+func makeVisible(ctx context.Context, q port.Queue, ids []string, receipts map[string]string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), returnTime)
 	defer cancel()
 	var all []port.Extension
@@ -249,42 +247,30 @@ func (q *operated) makeVisible(ctx context.Context, ids []string, receipts map[s
 			all = append(all, port.Extension{Receipt: receipts[id]})
 		}
 	}
-	q.Queue.Extend(ctx, all)
-}
-
-type known struct {
-	OrderID   string `json:"orderId"`
-	Task      string `json:"task"`
-	Kind      string `json:"kind"`
-	Step      string `json:"step"`
-	Attempt   int    `json:"attempt"`
-	Operation string `json:"operation"`
-	Outcome   string `json:"outcome"`
-}
-
-func (k *known) kind() string {
-	switch {
-	case k.Kind != "":
-		return k.Kind
-	case k.Outcome != "":
-		return "reply"
-	case k.Operation != "":
-		return "request"
-	case k.OrderID != "":
-		return "submission"
-	}
-	return ""
+	q.Extend(ctx, all)
 }
 
 func (l *DeadLetter) identify() {
-	var k known
-	if json.Unmarshal(l.Body, &k) != nil {
+	var known struct {
+		OrderID, Task, Kind, Step, Operation, Outcome string
+		Attempt                                       int
+	}
+	if json.Unmarshal(l.Body, &known) != nil {
 		return
 	}
-	l.Kind = k.kind()
-	l.OrderID = cmp.Or(k.OrderID, k.Task)
-	l.Step = k.Step
-	l.Attempt = k.Attempt
+	switch {
+	case known.Kind != "":
+		l.Kind = known.Kind
+	case known.Outcome != "":
+		l.Kind = "reply"
+	case known.Operation != "":
+		l.Kind = "request"
+	case known.OrderID != "":
+		l.Kind = "submission"
+	}
+	l.OrderID = cmp.Or(known.OrderID, known.Task)
+	l.Step = known.Step
+	l.Attempt = known.Attempt
 }
 
 var errTicks = errors.New("it is a tick of the schedule, and the next one does the same work: discard it")

@@ -22,12 +22,8 @@ func (h *overHTTP) DeadQueues(ctx context.Context) (dead []string, err error) {
 	return dead, err
 }
 
-// DeadQueue returns the queue for the dead letters of the named queue. It does not check whether the queue
-// exists.
-func (h *overHTTP) DeadQueue(name string) (port.Queue, error) {
-	if name != port.Quarantine {
-		name = port.Dead(name)
-	}
+// Queue returns a queue of the server. It does not check whether the queue exists.
+func (h *overHTTP) Queue(_ context.Context, name string) (port.Queue, error) {
 	return &serverQueue{h, name}, nil
 }
 
@@ -55,11 +51,3 @@ func (h *overHTTP) Redrivable(ctx context.Context, queue string, body []byte) er
 	}
 	return nil
 }
-
-// Resend sends the message to the queue of the server.
-func (h *overHTTP) Resend(ctx context.Context, queue string, m port.Message) error {
-	return (&serverQueue{h, queue}).Send(ctx, []port.Message{m})[0]
-}
-
-// QueueError returns err: the errors of a server's queues are those of this package.
-func (h *overHTTP) QueueError(_ context.Context, _, _ string, err error) error { return err }

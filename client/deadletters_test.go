@@ -321,7 +321,7 @@ func TestRedriveLosesNothing(t *testing.T) {
 	reported, err := r.redrive(one)
 	require.NoError(t, err)
 	require.Equal(t, client.Failed, reported[id].Result, "to a queue that is gone")
-	require.Contains(t, reported[id].Text, "the server has no queue requests-shop")
+	require.Contains(t, reported[id].Text, "SendMessage of requests-shop")
 	failing = ""
 	code = "AccessDenied"
 	full := errors.New("the disk is full")

@@ -94,7 +94,7 @@ func (h *overHTTP) Changes(ctx context.Context, id string) iter.Seq[error] {
 		defer cancel()
 		silent := time.AfterFunc(silence, cancel)
 		defer silent.Stop()
-		resp, err := h.send(reading, http.MethodGet, "/v1/changes?order="+url.QueryEscape(id), "", nil)
+		resp, err := h.send(reading, http.MethodGet, "/v1/changes?order="+url.QueryEscape(id), nil, nil)
 		if err != nil {
 			yield(err)
 			return
@@ -118,7 +118,7 @@ const maxEvent = 4 << 20
 
 func (h *overHTTP) Follow(ctx context.Context, id string, after int64) iter.Seq2[*Task, error] {
 	return func(yield func(*Task, error) bool) {
-		resp, err := h.send(ctx, http.MethodGet, path(id, "/events?after="+strconv.FormatInt(after, 10)), "",
+		resp, err := h.send(ctx, http.MethodGet, path(id, "/events?after="+strconv.FormatInt(after, 10)), nil,
 			nil)
 		if err != nil {
 			yield(nil, err)

@@ -2,11 +2,13 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -60,16 +62,14 @@ func newHTTP(baseURL string, c *http.Client) (*overHTTP, error) {
 func path(id, rest string) string { return "/v1/orders/" + url.PathEscape(id) + rest }
 
 // send makes one request. It returns an *Error if the status is 300 or higher.
-func (h *overHTTP) send(ctx context.Context, method, path, contentType string,
+func (h *overHTTP) send(ctx context.Context, method, path string, header http.Header,
 	body io.Reader,
 ) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, h.base+path, body)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
-	if contentType != "" {
-		req.Header.Set("Content-Type", contentType)
-	}
+	maps.Copy(req.Header, header)
 	resp, err := h.client.Do(req)
 	if err != nil {
 		return nil, broken(ctx, err)
@@ -99,20 +99,36 @@ type problem struct {
 	Error
 	RetryAfter int      `json:"retryAfter"` // seconds
 	Verdict    *Verdict `json:"verdict"`
+
+	// Members of an error in the protocol of SQS.
+	Type    string `json:"__type"`
+	Message string `json:"message"`
 }
 
 func retryAfter(seconds int) time.Duration {
 	return time.Duration(min(max(seconds, 0), int(time.Hour/time.Second))) * time.Second
 }
 
+// queueStatus holds the statuses of errors for which SQS has the status 400.
+var queueStatus = map[string]int{
+	"QueueDoesNotExist": http.StatusNotFound, "RequestThrottled": http.StatusTooManyRequests,
+}
+
 func errorOf(resp *http.Response) error {
 	var p problem
 	data, _ := io.ReadAll(io.LimitReader(resp.Body, maxProblem)) // the status alone is sufficient
-	if json.Unmarshal(data, &p) != nil || p.Code == "" {
+	if json.Unmarshal(data, &p) != nil || p.Code+p.Type == "" {
 		p = problem{Error: Error{Title: http.StatusText(resp.StatusCode)}}
 	}
+	status := resp.StatusCode
+	if p.Type != "" {
+		p.Code = p.Type[strings.LastIndexByte(p.Type, '#')+1:]
+		p.Title = http.StatusText(status)
+		p.Detail = p.Message
+		status = cmp.Or(queueStatus[p.Code], status)
+	}
 	e := &p.Error
-	e.Status = resp.StatusCode
+	e.Status = status
 	e.verdict = p.Verdict
 	if s, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil {
 		e.RetryAfter = retryAfter(s)
@@ -120,20 +136,22 @@ func errorOf(resp *http.Response) error {
 	return e
 }
 
+func contentType(kind string) http.Header { return http.Header{"Content-Type": {kind}} }
+
 const jsonType = "application/json"
 
 func post[T any](ctx context.Context, h *overHTTP, path string, body []byte) (T, error) {
-	return call[T](ctx, h, http.MethodPost, path, jsonType, bytes.NewReader(body))
+	return call[T](ctx, h, http.MethodPost, path, contentType(jsonType), bytes.NewReader(body))
 }
 
 func get[T any](ctx context.Context, h *overHTTP, path string) (T, error) {
-	return call[T](ctx, h, http.MethodGet, path, "", nil)
+	return call[T](ctx, h, http.MethodGet, path, nil, nil)
 }
 
-func call[T any](ctx context.Context, h *overHTTP, method, path, contentType string,
+func call[T any](ctx context.Context, h *overHTTP, method, path string, header http.Header,
 	body io.Reader,
 ) (answer T, err error) {
-	resp, err := h.send(ctx, method, path, contentType, body)
+	resp, err := h.send(ctx, method, path, header, body)
 	if err != nil {
 		return answer, err
 	}

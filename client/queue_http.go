@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -125,12 +123,23 @@ func (q *serverQueue) Depth(ctx context.Context) (depth port.Depth, err error) {
 }
 
 // queueCall calls an action of a queue. It repeats a call that another attempt may help.
-func queueCall[T any](ctx context.Context, q *serverQueue, action string, in map[string]any) (T, error) {
+func queueCall[T any](ctx context.Context, q *serverQueue, action string, in map[string]any) (out T, err error) {
 	if q.name != "" {
 		in["QueueUrl"] = q.h.base + queueAccount + q.name
 	}
+	body, err := rawjson.Marshal(in)
+	if err != nil {
+		return out, err
+	}
+	header := contentType(queuesType)
+	header.Set("X-Amz-Target", "AmazonSQS."+action)
 	for attempt := 1; ; attempt++ {
-		out, err := queueOnce[T](ctx, q, action, in)
+		out, err = call[T](ctx, q.h, http.MethodPost, "/", header, bytes.NewReader(body))
+		var e *Error
+		if errors.As(err, &e) {
+			queue := cmp.Or(strings.TrimPrefix(q.name, port.Dead("")), "dead letters")
+			e.Detail = fmt.Sprintf("%s of %s: %s", action, queue, e.Error())
+		}
 		if !repeatable(err) || attempt == queueAttempts {
 			return out, err
 		}
@@ -138,59 +147,6 @@ func queueCall[T any](ctx context.Context, q *serverQueue, action string, in map
 			return out, err
 		}
 	}
-}
-
-func queueOnce[T any](ctx context.Context, q *serverQueue, action string, in map[string]any) (out T, err error) {
-	body, err := rawjson.Marshal(in)
-	if err != nil {
-		return out, err
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, q.h.base+"/", bytes.NewReader(body))
-	if err != nil {
-		return out, fmt.Errorf("%w: %w", ErrInvalid, err)
-	}
-	req.Header.Set("Content-Type", queuesType)
-	req.Header.Set("X-Amz-Target", "AmazonSQS."+action)
-	resp, err := q.h.client.Do(req)
-	if err != nil {
-		return out, broken(ctx, err)
-	}
-	defer resp.Body.Close()
-	data, err := readAnswer(ctx, resp)
-	switch {
-	case err != nil:
-		return out, err
-	case resp.StatusCode >= http.StatusMultipleChoices:
-		return out, q.refused(action, resp, data)
-	}
-	if err := json.Unmarshal(data, &out); err != nil {
-		return out, fmt.Errorf("%w of %s: %w", ErrAnswer, action, err)
-	}
-	return out, nil
-}
-
-// refused returns the error of a response that is not a success.
-func (q *serverQueue) refused(action string, resp *http.Response, body []byte) error {
-	var p struct {
-		Type    string `json:"__type"`
-		Message string `json:"message"`
-	}
-	if json.Unmarshal(body, &p) != nil || p.Type == "" {
-		resp.Body = io.NopCloser(bytes.NewReader(body))
-		return errorOf(resp)
-	}
-	code, _, _ := strings.Cut(resp.Header.Get("x-amzn-query-error"), ";")
-	name := p.Type[strings.LastIndexByte(p.Type, '#')+1:]
-	code = cmp.Or(code, name)
-	status := resp.StatusCode
-	queue := cmp.Or(strings.TrimPrefix(q.name, port.Dead("")), "dead letters")
-	switch name {
-	case "QueueDoesNotExist":
-		return Errorf(http.StatusNotFound, "unknown-queue", "the server has no queue %s", queue)
-	case "RequestThrottled":
-		status = http.StatusTooManyRequests
-	}
-	return Errorf(status, code, "%s of %s: %s", action, queue, p.Message)
 }
 
 func wholeSeconds(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }

@@ -8,7 +8,6 @@ import (
 	"math"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -84,24 +83,18 @@ func (c *Client) Discard(ctx context.Context, h Handling) error { return c.handl
 
 func (h *Handling) check() error {
 	what := ""
-	switch {
+	switch signed := message.CheckSigned(core.Sender{By: h.By, Reason: h.Reason}); {
 	case h.Record == nil:
 		what = "it has no Record"
 	case h.All == (len(h.IDs) > 0):
 		what = "give the IDs of messages, or All, and not both"
-	case strings.TrimSpace(h.By) == "" || len(h.By) > message.MaxBy:
-		what = fmt.Sprintf("by has %d bytes; name in 1 to %d bytes who does it", len(h.By), message.MaxBy)
-	case strings.TrimSpace(h.Reason) == "" || len(h.Reason) > core.MaxMessage:
-		what = fmt.Sprintf("reason has %d bytes; give it in 1 to %d bytes", len(h.Reason), core.MaxMessage)
+	case signed != nil:
+		what = message.Reason(signed)
 	case h.Rate != 0 && !(h.Rate >= minRedriveRate && h.Rate <= maxRedriveRate):
 		// this condition also rejects NaN
 		what = fmt.Sprintf("rate is %v; it is %v to %v messages a second", h.Rate, minRedriveRate,
 			maxRedriveRate)
 	default:
-		if err := message.CheckTexts(h.By, h.Reason); err != nil {
-			what = err.Error()
-			break
-		}
 		return nil
 	}
 	return Errorf(http.StatusBadRequest, message.CodeInvalid, "%s", what)
@@ -110,7 +103,7 @@ func (h *Handling) check() error {
 type handling struct {
 	Handling
 	c      *Client
-	q      *operated
+	q      port.Queue
 	action string
 	began  time.Time
 	left   map[string]bool // requested IDs of messages that were not handled yet
@@ -213,14 +206,15 @@ func (x *handling) each(ctx context.Context, d *port.Delivery) (taken, more bool
 func (x *handling) carryOut(ctx context.Context, l *DeadLetter, d *port.Delivery) (text string, err error) {
 	if x.action == "redrive" {
 		m := port.Message{Body: l.Body, Group: message.Tenant(l.OrderID)}
-		if err := x.q.via.Resend(ctx, l.Queue, m); err != nil {
+		to, err := x.c.via.Queue(ctx, l.Queue)
+		if err == nil {
+			err = to.Send(ctx, []port.Message{m})[0]
+		}
+		if err != nil {
 			return "it was not sent: ", err
 		}
 		text = "it was sent to " + l.Queue +
 			" and is here still, where it may be discarded; a copy does no harm: "
 	}
-	if err := x.q.Delete(ctx, []string{d.Receipt})[0]; err != nil {
-		return text, x.q.via.QueueError(ctx, "DeleteMessage", x.Queue, err)
-	}
-	return "", nil
+	return text, x.q.Delete(ctx, []string{d.Receipt})[0]
 }

@@ -140,7 +140,7 @@ func (h *overHTTP) Stream(ctx context.Context, next func() ([]byte, bool), answe
 			}
 		}
 	}()
-	resp, err := h.send(ctx, http.MethodPost, "/v1/orders", linesType, body)
+	resp, err := h.send(ctx, http.MethodPost, "/v1/orders", contentType(linesType), body)
 	if err != nil {
 		return err
 	}

@@ -62,14 +62,8 @@ type Transport interface {
 
 	// DeadQueues returns the names for DeadLetterQueue.Queue.
 	DeadQueues(ctx context.Context) ([]string, error)
-	// DeadQueue returns the queue for a name from DeadQueues. It returns port.ErrNotFound if the name is
-	// unknown.
-	DeadQueue(name string) (port.Queue, error)
+	// Queue returns a queue by its logical name. The errors of the queue's methods are those of this package.
+	Queue(ctx context.Context, name string) (port.Queue, error)
 	// Redrivable returns the reason why the deployment would refuse a message in the queue, or nil.
 	Redrivable(ctx context.Context, queue string, body []byte) error
-	// Resend sends a message to its original queue.
-	Resend(ctx context.Context, queue string, m port.Message) error
-	// QueueError converts an error of a queue's method to an error of this package. The argument action is
-	// the name of the SQS action.
-	QueueError(ctx context.Context, action, queue string, err error) error
 }

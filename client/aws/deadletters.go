@@ -5,28 +5,80 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// deadQueue returns the name of the queue for a key of Outputs.Dead.
-func deadQueue(name string) string {
-	if name == port.Quarantine || name == client.MissedSweeps {
-		return name
-	}
-	return port.Dead(name)
-}
-
 // DeadQueues returns the keys of Outputs.Dead. It makes no network call.
 func (t *Transport) DeadQueues(context.Context) ([]string, error) {
 	return slices.Collect(maps.Keys(t.Outputs.Dead)), nil
 }
 
-// DeadQueue returns the queue for the dead letters of the named queue.
-func (t *Transport) DeadQueue(name string) (port.Queue, error) {
-	return t.Queues.Queue(deadQueue(name))
+// Queue returns a queue of the stack. An operator may send replies and requests only if Props.Operators of package
+// infra contains the operator's role.
+func (t *Transport) Queue(ctx context.Context, name string) (port.Queue, error) {
+	q := &queue{t: t, on: "queue " + name + " (and to be among Operators of the stack)"}
+	of, dead := strings.CutPrefix(name, port.Dead(""))
+	switch {
+	case dead:
+		q.on = "the dead letters of " + of
+	case name == port.Quarantine || name == client.MissedSweeps:
+		q.on = name
+	}
+	var err error
+	q.Queue, err = t.Queues.Queue(name)
+	return q, q.failed(ctx, "GetQueueAttributes", err)
+}
+
+// queue converts the errors of package sqs to errors of package client. If a permission is missing, the error names
+// the permission and the policy that allows it.
+type queue struct {
+	port.Queue
+	t  *Transport
+	on string // the queue in the text of an error
+}
+
+func (q *queue) failed(ctx context.Context, action string, err error) error {
+	return Failed(ctx, Use{"sqs:" + action, q.on, q.t.Outputs.Operator}, err)
+}
+
+// Send sends the messages.
+func (q *queue) Send(ctx context.Context, messages []port.Message) []error {
+	for i := range messages {
+		if !q.t.Outputs.FairQueues {
+			messages[i].Group = ""
+		}
+	}
+	errs := q.Queue.Send(ctx, messages)
+	for i := range errs {
+		errs[i] = q.failed(ctx, "SendMessage", errs[i])
+	}
+	return errs
+}
+
+// Receive returns messages of the queue.
+func (q *queue) Receive(ctx context.Context, most int, wait, visibility time.Duration) ([]port.Delivery, error) {
+	got, err := q.Queue.Receive(ctx, most, wait, visibility)
+	return got, q.failed(ctx, "ReceiveMessage", err)
+}
+
+// Delete deletes messages of the queue.
+func (q *queue) Delete(ctx context.Context, receipts []string) []error {
+	errs := q.Queue.Delete(ctx, receipts)
+	for i := range errs {
+		errs[i] = q.failed(ctx, "DeleteMessage", errs[i])
+	}
+	return errs
+}
+
+// Depth counts the messages of the queue.
+func (q *queue) Depth(ctx context.Context) (port.Depth, error) {
+	depth, err := q.Queue.Depth(ctx)
+	return depth, q.failed(ctx, "GetQueueAttributes", err)
 }
 
 // Redrivable returns an error if the message is an order of a workflow that is not deployed. It returns nil
@@ -39,29 +91,4 @@ func (t *Transport) Redrivable(_ context.Context, queue string, body []byte) err
 		return fmt.Errorf("the workflow %s is not deployed in this stack", o.Workflow)
 	}
 	return nil
-}
-
-// Resend sends the message to the queue. An operator may send replies and requests only if Props.Operators of
-// package infra contains the operator's role.
-func (t *Transport) Resend(ctx context.Context, queue string, m port.Message) error {
-	if !t.Outputs.FairQueues {
-		m.Group = ""
-	}
-	q, err := t.Queues.Queue(queue)
-	if err == nil {
-		err = q.Send(ctx, []port.Message{m})[0]
-	}
-	return Failed(ctx, Use{
-		"sqs:SendMessage", "queue " + queue + " (and to be among Operators of the stack)",
-		t.Outputs.Operator,
-	}, err)
-}
-
-// QueueError converts an error of package sqs to an error of package client. If a permission is missing, the
-// error names the permission and the policy that allows it.
-func (t *Transport) QueueError(ctx context.Context, action, queue string, err error) error {
-	if queue != port.Quarantine && queue != client.MissedSweeps {
-		queue = "the dead letters of " + queue
-	}
-	return Failed(ctx, Use{"sqs:" + action, queue, t.Outputs.Operator}, err)
 }

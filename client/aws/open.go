@@ -125,7 +125,7 @@ func addresses(c aws.Config, o Outputs) Queues {
 		urls[port.High(queue)] = url
 	}
 	for name, url := range o.Dead {
-		urls[deadQueue(name)] = url
+		urls[client.DeadName(name)] = url
 	}
 	return sqs.New(c, sqs.Config{URLs: urls})
 }

@@ -350,9 +350,6 @@ func (t *Transport) Schedules(ctx context.Context) ([]client.Schedule, error) {
 // Command sends a command to its queue. It then reads the task repeatedly until the task contains the verdict
 // (P5, commands have a number and an ID).
 func (t *Transport) Command(ctx context.Context, c message.Control) (client.Verdict, error) {
-	if err := c.Check(); err != nil {
-		return client.Verdict{}, refusal(http.StatusBadRequest, message.CodeInvalid, "%v", err)
-	}
 	task, err := t.load(ctx, c.OrderID)
 	if err == nil && task == nil {
 		task, err = t.absent(ctx, c)

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -317,13 +318,15 @@ func TestServeWithoutAServer(t *testing.T) {
 			"AWS_ENDPOINT_URL_SQS",
 	} {
 		t.Setenv("AWS_ENDPOINT_URL_SQS", endpoint)
-		err := agent.Serve(t.Context(), "payment", run)
-		require.Error(t, err, endpoint)
-		require.Equal(t, 1, strings.Count(err.Error(), want), endpoint)
-		require.NotContains(t, err.Error(), port.Quarantine, endpoint)
-		_, err = agent.OpenReplies(t.Context(), "payment")
-		require.Error(t, err, endpoint)
-		require.Equal(t, 1, strings.Count(err.Error(), want), endpoint)
+		synctest.Test(t, func(t *testing.T) { // the SDK waits between its attempts
+			err := agent.Serve(t.Context(), "payment", run)
+			require.Error(t, err, endpoint)
+			require.Equal(t, 1, strings.Count(err.Error(), want), endpoint)
+			require.NotContains(t, err.Error(), port.Quarantine, endpoint)
+			_, err = agent.OpenReplies(t.Context(), "payment")
+			require.Error(t, err, endpoint)
+			require.Equal(t, 1, strings.Count(err.Error(), want), endpoint)
+		})
 	}
 }
 

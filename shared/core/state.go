@@ -62,6 +62,9 @@ const (
 	Undone      Fact = "undone"
 )
 
+// Facts lists the facts that an operator can state.
+var Facts = []Fact{Happened, NotHappened, Undone}
+
 // Resolved is a fact that an operator stated. Later requests of the step in the same run contain the fact.
 type Resolved struct {
 	Fact    Fact `json:"fact" enum:"happened,not-happened,undone"`

@@ -3,8 +3,8 @@ package message
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -212,7 +212,7 @@ func (m *Control) checkFields() error {
 	case m.Tries < 0:
 		return unreadable("tries counts from 0")
 	case k.name == "":
-		return unreadable("an event of type %T has no message", m.Event)
+		return unreadable("there is no command %.50q (%T)", core.CommandOf(m.Event).Name, m.Event)
 	}
 	if ended, ok := m.Event.(core.ChildEnded); ok && ended.Parent.OrderID != m.OrderID {
 		return unreadable("task %.140q is not the parent of the child that has ended", m.OrderID)
@@ -283,7 +283,7 @@ func checkCommand(c core.Command) error {
 	switch {
 	case c.Definition != "" && !IsDefinition(c.Definition):
 		return checkDefinition(c.Definition)
-	case c.Fact != "" && c.Fact != core.Happened && c.Fact != core.NotHappened && c.Fact != core.Undone:
+	case c.Fact != "" && !slices.Contains(core.Facts, c.Fact):
 		return unreadable("fact %.40q must be happened, not-happened or undone", c.Fact)
 	case c.Deadline < 0 || c.Deadline > maxDeadline:
 		return unreadable("deadline must be between the years 1970 and 9999")
@@ -292,34 +292,28 @@ func checkCommand(c core.Command) error {
 	case len(c.Reason) > core.MaxMessage:
 		return badReason(c.Reason)
 	}
-	return checkTexts(c.By, c.Reason)
+	return CheckTexts(c.By, c.Reason)
 }
 
-func checkTexts(by, reason string) error {
-	if err := CheckTexts(by, reason); err != nil {
-		return unreadable("%v", err)
-	}
-	return nil
-}
+func checkSigned(c core.Command) error { return CheckSigned(c.Sender) }
 
-func checkSigned(c core.Command) error {
+// CheckSigned returns an error unless the sender has a name and a reason.
+func CheckSigned(s core.Sender) error {
 	switch {
-	case strings.TrimSpace(c.By) == "":
-		return badBy(c.By)
-	case strings.TrimSpace(c.Reason) == "":
-		return badReason(c.Reason)
+	case strings.TrimSpace(s.By) == "" || len(s.By) > MaxBy:
+		return badBy(s.By)
+	case strings.TrimSpace(s.Reason) == "" || len(s.Reason) > core.MaxMessage:
+		return badReason(s.Reason)
 	}
-	return nil
+	return CheckTexts(s.By, s.Reason)
 }
 
 func badBy(by string) error {
-	return unreadable("by has %d bytes; it says who sends the command, in at most %d, and a close or an "+
-		"erase has it", len(by), MaxBy)
+	return unreadable("by has %d bytes; name in 1 to %d bytes who does it", len(by), MaxBy)
 }
 
 func badReason(reason string) error {
-	return unreadable("reason has %d bytes; it says why the command is sent, in at most %d, and a close or "+
-		"an erase has it", len(reason), core.MaxMessage)
+	return unreadable("reason has %d bytes; say why in 1 to %d bytes", len(reason), core.MaxMessage)
 }
 
 // CheckTexts returns an error if the sender's name or the reason of a command is not UTF-8, or contains a
@@ -331,9 +325,9 @@ func CheckTexts(by, reason string) error {
 	case !utf8.ValidString(reason):
 		return unreadable("reason is not UTF-8; send UTF-8")
 	case strings.ContainsFunc(by, core.Unprintable):
-		return errors.New("by holds a line end or another control character; write the name alone")
+		return unreadable("by holds a line end or another control character; write the name alone")
 	case strings.ContainsFunc(reason, core.Unprintable):
-		return errors.New(
+		return unreadable(
 			"reason holds a line end or another control character; write it in one line of plain text")
 	}
 	return nil
@@ -394,5 +388,5 @@ func checkAnswer(a core.Answered) error {
 		return unreadable("reason has %d bytes; it says why it is answered so, in at most %d", len(a.Note),
 			core.MaxMessage)
 	}
-	return checkTexts(a.By, a.Note)
+	return CheckTexts(a.By, a.Note)
 }

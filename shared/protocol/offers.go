@@ -65,7 +65,7 @@ func (t *Task) Offers(def *core.Definition, now core.Time) (all []Offer) {
 		if !s.Attempted() {
 			continue
 		}
-		for _, fact := range []core.Fact{core.Happened, core.NotHappened, core.Undone} {
+		for _, fact := range core.Facts {
 			later(Offer{Command: "resolve", Step: s.Name, Fact: fact},
 				func(at core.Time) string { return t.ResolveRefusal(def, i, fact, at) })
 		}

@@ -117,7 +117,7 @@ func (t *Task) ResolveRefusal(def *core.Definition, i int, fact core.Fact, now c
 	}
 	s := &t.Steps[i]
 	switch {
-	case fact != core.Happened && fact != core.NotHappened && fact != core.Undone:
+	case !slices.Contains(core.Facts, fact):
 		return "the fact must be happened, not-happened or undone"
 	case def.Steps[i].Each != nil:
 		return s.Children.ResolveRefusal(fact)

@@ -14,6 +14,7 @@ package view
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -176,6 +177,15 @@ func answersOf(s *protocol.Step, def *core.Answer) *Answers {
 // not a failure). Either the step's agent cannot call the service, or the service answers not-yet. The field
 // Error states the cause, and the beginning of the wait.
 func (s *Step) Waiting() bool { return s.Error != nil && s.Error.Since != 0 }
+
+// Step returns the step with the name, or nil if the task has no such step.
+func (t *Task) Step(name string) *Step {
+	i := slices.IndexFunc(t.Steps, func(s Step) bool { return s.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &t.Steps[i]
+}
 
 // Attempt is an attempt that did not end with the outcome done.
 type Attempt struct {

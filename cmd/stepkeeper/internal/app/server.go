@@ -109,8 +109,8 @@ func (o *outage) report() {
 	if o.timer == nil {
 		return // The connection was made just now.
 	}
-	name, silent, _ := o.app.reached()
-	o.app.Warn(name + " cannot be reached, trying again; " + silent)
+	to := o.app.target()
+	o.app.Warn(to.name + " cannot be reached, trying again; " + to.silent)
 }
 
 func (a *App) connect(ctx context.Context, option client.Option) (*client.Client, error) {
@@ -151,17 +151,31 @@ func (a *App) NoStack(err error) *failure.Error {
 	return failure.Wrap(err, failure.General, "", "the stack cannot be used")
 }
 
-// reached returns the name of the server or stack. The result silent is the advice for a missing response,
-// and slow is the advice for a late response.
-func (a *App) reached() (name, silent, slow string) {
+// target describes the server or stack for error texts.
+type target struct {
+	kind, name   string
+	silent, slow string // advice for a missing response, and for a late one
+	log, look    string // where to read about a failure, and to look for an order
+}
+
+func (a *App) target() target {
+	look := fmt.Sprintf("check the ID, or look for it with `%s list`", a.Program())
 	if a.Stack != "" {
-		return "the stack " + a.Stack, "check the network, --region, and AWS_ENDPOINT_URL if it is set",
-			"give it more time with --timeout; if that does not help, look at the alarms of its queues " +
-				"and functions"
+		return target{
+			kind: "the stack", name: "the stack " + a.Stack,
+			silent: "check the network, --region, and AWS_ENDPOINT_URL if it is set",
+			slow: "give it more time with --timeout; if that does not help, look at the alarms of its queues " +
+				"and functions",
+			log:  "the logs of the stack's functions say more",
+			look: look + "; one that was queued just now is there in a moment",
+		}
 	}
 	start := "is it running? start one with `stepkeeper dev`, or "
-	return "the server " + a.Server(), start + "name another with --server or " + ServerVariable,
-		start + "give it more time with --timeout"
+	return target{
+		kind: "the server", name: "the server " + a.Server(),
+		silent: start + "name another with --server or " + ServerVariable,
+		slow:   start + "give it more time with --timeout", log: "the server's log says more", look: look,
+	}
 }
 
 // Explain adds an exit code and advice to an error of the client. The parameter what names the requested
@@ -176,7 +190,7 @@ func (a *App) Explain(err error, what string) *failure.Error {
 	if errors.As(err, &answer) && answer.RetryAfter > 0 {
 		retry = "try again in " + answer.RetryAfter.String()
 	}
-	name, silent, slow := a.reached()
+	to := a.target()
 	var undecided *client.Undecided
 	switch {
 	case errors.As(err, &undecided):
@@ -184,22 +198,22 @@ func (a *App) Explain(err error, what string) *failure.Error {
 	case errors.Is(err, context.Canceled):
 		return failure.New(failure.General, "", "interrupted")
 	case errors.Is(err, client.ErrConnection):
-		return failure.Wrap(err, failure.Unreachable, silent, "%s cannot be reached", name)
+		return failure.Wrap(err, failure.Unreachable, to.silent, "%s cannot be reached", to.name)
 	case errors.Is(err, client.ErrBusy), errors.Is(err, client.ErrUnavailable):
-		return failure.Wrap(err, failure.Refused, retry, "%s: %s accepts nothing now", what, a.kind())
+		return failure.Wrap(err, failure.Refused, retry, "%s: %s accepts nothing now", what, to.kind)
 	case errors.Is(err, context.DeadlineExceeded):
-		return failure.New(failure.Unreachable, slow, "%s did not respond in time about %s", name, what)
+		return failure.New(failure.Unreachable, to.slow, "%s did not respond in time about %s", to.name, what)
 	case errors.Is(err, client.ErrAnswer):
 		return failure.Wrap(err, failure.Unreachable, "is it a Stepkeeper server? name another with --server",
-			"the response of %s cannot be read", strings.TrimPrefix(name, "the server "))
+			"the response of %s cannot be read", strings.TrimPrefix(to.name, "the server "))
 	case errors.Is(err, client.ErrNotFound):
-		return failure.New(failure.NotFound, a.look(), "there is no %s", what)
+		return failure.New(failure.NotFound, to.look, "there is no %s", what)
 	case errors.Is(err, client.ErrRefused), errors.Is(err, client.ErrForbidden):
 		return failure.Wrap(err, failure.Refused, "", "%s: refused", what)
 	case errors.Is(err, client.ErrInvalid):
-		return failure.Wrap(err, failure.Usage, "", "%s: %s rejected the input", what, a.kind())
+		return failure.Wrap(err, failure.Usage, "", "%s: %s rejected the input", what, to.kind)
 	case errors.Is(err, client.ErrInternal):
-		return failure.Wrap(err, failure.General, a.log(), "%s", what)
+		return failure.Wrap(err, failure.General, to.log, "%s", what)
 	}
 	return failure.Wrap(err, failure.General, "", "%s", what)
 }
@@ -214,26 +228,4 @@ func (a *App) undecided(u *client.Undecided) *failure.Error {
 	return failure.Wrap(u.Err, code, "repeat the command with --command-id "+u.ID+
 		": it is carried out once, and prints its verdict",
 		"order %s: command %s %s", u.OrderID, u.ID, what)
-}
-
-func (a *App) kind() string {
-	if a.Stack != "" {
-		return "the stack"
-	}
-	return "the server"
-}
-
-func (a *App) log() string {
-	if a.Stack != "" {
-		return "the logs of the stack's functions say more"
-	}
-	return "the server's log says more"
-}
-
-func (a *App) look() string {
-	do := fmt.Sprintf("check the ID, or look for it with `%s list`", a.Program())
-	if a.Stack != "" {
-		do += "; one that was queued just now is there in a moment"
-	}
-	return do
 }

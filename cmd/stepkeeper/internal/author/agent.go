@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -34,8 +32,8 @@ func NewAgent(a *app.App) *cobra.Command {
 }
 
 type agentOptions struct {
-	app       *app.App
-	agent     scaffold.Agent
+	app *app.App
+	scaffold.Agent
 	dir       string
 	moduleDir string
 }
@@ -60,59 +58,58 @@ Existing files are not overwritten.`,
 }
 
 func newAgentNew(a *app.App) *cobra.Command {
-	o := &agentOptions{app: a, agent: scaffold.Agent{Do: "create", Undo: "remove", Language: "go"}}
+	o := &agentOptions{app: a, Agent: scaffold.Agent{Do: "create", Undo: "remove", Language: "go"}}
 	return a.Command(agentNewText, []app.Flag{
 		{
-			In: app.WorkflowFlags, Name: "language", To: &o.agent.Language,
+			In: app.WorkflowFlags, Name: "language", To: &o.Language,
 			Text: "`language`: go, python or typescript",
 		},
-		{In: app.WorkflowFlags, Name: "operation", To: &o.agent.Do, Text: "`name` of its operation"},
-		{In: app.WorkflowFlags, Name: "undo", To: &o.agent.Undo, Text: "`name` of the operation that reverses it"},
+		{In: app.WorkflowFlags, Name: "operation", To: &o.Do, Text: "`name` of its operation"},
+		{In: app.WorkflowFlags, Name: "undo", To: &o.Undo, Text: "`name` of the operation that reverses it"},
 		{
 			In: app.FileFlags, Name: "dir", To: &o.dir, Offer: app.Folders,
 			Text: "`folder` to write to (default: the agent's name)",
 		},
 		{
-			In: app.FileFlags, Name: "module", To: &o.agent.Module,
+			In: app.FileFlags, Name: "module", To: &o.Module,
 			Text: "`path` of the new Go module (default: example.com/agents/NAME)",
 		},
 		moduleDirFlag(&o.moduleDir),
 	},
 		func(_ *cobra.Command, given []string) error {
-			o.agent.Name = given[0]
+			o.Name = given[0]
 			return runAgentNew(o)
 		})
 }
 
 func runAgentNew(o *agentOptions) error {
-	o.dir = cmp.Or(o.dir, o.agent.Name)
-	o.agent.Module = cmp.Or(o.agent.Module, "example.com/agents/"+o.agent.Name)
-	if err := o.agent.Check(); err != nil {
+	o.dir = cmp.Or(o.dir, o.Name)
+	o.Module = cmp.Or(o.Module, "example.com/agents/"+o.Name)
+	if err := o.Check(); err != nil {
 		return failure.New(failure.Usage,
 			"for example: stepkeeper agent new payment --operation charge --undo refund", "%v", err)
 	}
-	o.agent.Go = goRelease(runtime.Version())
-	module, err := scaffold.FindModule(o.moduleDir)
+	var err error
+	o.Stepkeeper, err = scaffold.FindModule(o.moduleDir)
 	if err != nil {
 		return failure.Wrap(err, failure.Usage, moduleAdvice, "the files of agent %s cannot be written",
-			o.agent.Name)
+			o.Name)
 	}
-	o.agent.Stepkeeper = module
-	files, err := o.agent.Write(o.dir)
+	files, err := o.Write(o.dir)
 	switch {
 	case errors.Is(err, scaffold.ErrNotEmpty):
 		return failure.New(failure.Usage, "name another one with --dir; nothing was written",
 			"the folder %s is not empty", o.dir)
 	case errors.Is(err, scaffold.ErrNoPackage):
 		return failure.Wrap(err, failure.Usage, moduleAdvice, "the files of agent %s cannot be written",
-			o.agent.Name)
+			o.Name)
 	case err != nil:
-		return failure.Wrap(err, failure.General, "", "the files of agent %s cannot be written", o.agent.Name)
+		return failure.Wrap(err, failure.General, "", "the files of agent %s cannot be written", o.Name)
 	}
-	o.app.Print(written{Agent: o.agent.Name, Folder: o.dir, Files: files},
+	o.app.Print(written{Agent: o.Name, Folder: o.dir, Files: files},
 		"wrote the agent %s to %s: %s\n\nNow make %s call your service, and try it:\n\n  cd %s\n  %s\n\n"+
-			"README.md says how to run it.\n", o.agent.Name, o.dir, strings.Join(files, ", "),
-		serviceFile[o.agent.Language], message.Quoted(o.dir), strings.Join(tryIt(o.agent), "\n  "))
+			"README.md says how to run it.\n", o.Name, o.dir, strings.Join(files, ", "),
+		serviceFile[o.Language], message.Quoted(o.dir), strings.Join(tryIt(o.Agent), "\n  "))
 	return nil
 }
 
@@ -183,14 +180,3 @@ func checkAgents(a *app.App, file string) (checkedAgents, error) {
 }
 
 const moduleAdvice = "name your clone of Stepkeeper, with its go.mod: --module-dir FOLDER"
-
-var release = regexp.MustCompile(`^go(\d+\.\d+)`)
-
-// goRelease returns the Go version for a new go.mod file. For example, it returns "1.26.0" for "go1.26.8".
-func goRelease(version string) string {
-	if m := release.FindStringSubmatch(version); m != nil {
-		return m[1] + ".0"
-	}
-	// A development version of Go has no release number. Use the version that Stepkeeper requires.
-	return "1.26.0"
-}

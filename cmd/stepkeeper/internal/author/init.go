@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"runtime"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,11 +15,10 @@ import (
 )
 
 type initOptions struct {
-	app       *app.App
+	app *app.App
+	scaffold.Project
 	dir       string
-	path      string
 	moduleDir string
-	aws       bool // true to add the CDK app that deploys the project
 }
 
 var initText = app.Text{
@@ -41,10 +39,10 @@ var initText = app.Text{
 
 // NewInit returns the command `init`.
 func NewInit(a *app.App) *cobra.Command {
-	o := &initOptions{app: a, dir: ".", path: "example.com/booking"}
+	o := &initOptions{app: a, dir: ".", Project: scaffold.Project{Path: "example.com/booking"}}
 	return a.Command(initText, []app.Flag{
-		{In: app.FileFlags, Name: "aws", To: &o.aws, Text: "add what deploys the project to AWS"},
-		{In: app.FileFlags, Name: "module", To: &o.path, Text: "`path` of the project's Go module"},
+		{In: app.FileFlags, Name: "aws", To: &o.AWS, Text: "add what deploys the project to AWS"},
+		{In: app.FileFlags, Name: "module", To: &o.Path, Text: "`path` of the project's Go module"},
 		moduleDirFlag(&o.moduleDir),
 	},
 		func(_ *cobra.Command, given []string) error {
@@ -64,22 +62,22 @@ func moduleDirFlag(to *string) app.Flag {
 }
 
 func runInit(o *initOptions) error {
-	module, err := scaffold.FindModule(o.moduleDir)
-	if err != nil && (o.moduleDir != "" || o.aws) {
+	var err error
+	o.Stepkeeper, err = scaffold.FindModule(o.moduleDir)
+	if err != nil && (o.moduleDir != "" || o.AWS) {
 		return failure.Wrap(err, failure.Usage, moduleAdvice, "the project cannot be written")
 	}
-	if o.aws {
-		files, err := scaffold.AWS{Go: goRelease(runtime.Version()), Stepkeeper: module}.Write(o.dir)
+	if o.AWS {
+		files, err := scaffold.AWS{Stepkeeper: o.Stepkeeper}.Write(o.dir)
 		if !errors.Is(err, scaffold.ErrNoProject) {
 			return o.added(files, err)
 		}
 	}
-	p := scaffold.Project{Path: o.path, Go: goRelease(runtime.Version()), Stepkeeper: module, AWS: o.aws}
-	if err := p.Check(); err != nil {
+	if err := o.Check(); err != nil {
 		return failure.New(failure.Usage, "for example: stepkeeper init shop --module example.com/shop", "%v",
 			err)
 	}
-	files, err := p.Write(o.dir)
+	files, err := o.Write(o.dir)
 	if err != nil {
 		return notWritten(err, o.dir, "name another folder: stepkeeper init DIR")
 	}
@@ -95,10 +93,10 @@ func runInit(o *initOptions) error {
 	}
 	fmt.Fprint(out, "  go run ./services\n  stepkeeper dev\n  stepkeeper submit --workflow booking --id o-1 "+
 		"--wait order.json\n  stepkeeper show o-1\n\nREADME.md says more.\n")
-	if o.aws {
+	if o.AWS {
 		fmt.Fprint(out, awsNext)
 	}
-	if !module.Known() {
+	if !o.Stepkeeper.Known() {
 		fmt.Fprintf(o.app.Streams.Err, "the Go test of the workflow was left out: %v; to have it, %s\n",
 			scaffold.ErrNoModule, moduleAdvice)
 	}

@@ -28,11 +28,9 @@ type simulateOptions struct {
 	answers  []string // answers to steps, in the form STEP=VALUE
 	faults   []string
 	orders   int
-	seeds    int
-	first    uint64
-	time     time.Duration // how long to search; 0 means the default
-	replay   string
-	tape     string
+	simulate.Search
+	replay string
+	tape   string
 
 	scene    simulate.Scenario
 	findings []simulate.Finding // problems that the run without faults found
@@ -71,7 +69,7 @@ The last two state what operations return: an output, or a JSON Schema of random
 
 // NewSimulate returns the command `simulate`.
 func NewSimulate(a *app.App) *cobra.Command {
-	o := &simulateOptions{app: a, orders: 4, first: 1, tape: "counterexample.json"}
+	o := &simulateOptions{app: a, orders: 4, Search: simulate.Search{First: 1}, tape: "counterexample.json"}
 	return a.Command(simulateText, o.flags(), func(cmd *cobra.Command, given []string) error {
 		if len(given) > 0 {
 			o.file = given[0]
@@ -104,16 +102,16 @@ func (o *simulateOptions) flags() []app.Flag {
 			Text: "`kinds` of faults, separated by commas (default: all): " + strings.Join(faultNames(), ", "),
 		},
 		{
-			In: app.SearchFlags, Name: "for", To: &o.time, Least: "50ms", Most: "365d",
+			In: app.SearchFlags, Name: "for", To: &o.Time, Least: "50ms", Most: "365d",
 			Text: "how long to search (default: a minute, or until the last seed with --seeds)",
 		},
 		{
 			In: app.SearchFlags, Name: "orders", To: &o.orders, Least: "1", Most: "1000",
 			Text: "most orders of one seed",
 		},
-		{In: app.SearchFlags, Name: "seed", To: &o.first, Text: "the first seed"},
+		{In: app.SearchFlags, Name: "seed", To: &o.First, Text: "the first seed"},
 		{
-			In: app.SearchFlags, Name: "seeds", To: &o.seeds, Least: "1",
+			In: app.SearchFlags, Name: "seeds", To: &o.Seeds, Least: "1",
 			Text: "`number` of seeds (default 20000 seeds or a minute, whichever ends first; no limit with --for)",
 		},
 	}
@@ -135,14 +133,11 @@ func runSimulate(ctx context.Context, o *simulateOptions) error {
 	if err != nil {
 		return err
 	}
-	search := simulate.Search{
-		Seeds: o.seeds, First: o.first, Time: o.time,
+	if o.Seeds == 0 && o.Time == 0 {
+		o.Seeds = 20_000
+		o.Time = time.Minute
 	}
-	if search.Seeds == 0 && search.Time == 0 {
-		search.Seeds = 20_000
-		search.Time = time.Minute
-	}
-	if err := o.print(o.search(ctx, sc, search), ctx.Err() != nil); err != nil {
+	if err := o.print(o.search(ctx, sc), ctx.Err() != nil); err != nil {
 		return err
 	}
 	if ctx.Err() != nil {
@@ -152,9 +147,7 @@ func runSimulate(ctx context.Context, o *simulateOptions) error {
 }
 
 // search first simulates without faults. If this run finds no problem, search simulates with faults.
-func (o *simulateOptions) search(ctx context.Context, sc simulate.Scenario,
-	s simulate.Search,
-) *simulate.Report {
+func (o *simulateOptions) search(ctx context.Context, sc simulate.Scenario) *simulate.Report {
 	o.scene = sc
 	o.findings = simulate.Diagnose(sc)
 	if o.wrong() {
@@ -162,7 +155,7 @@ func (o *simulateOptions) search(ctx context.Context, sc simulate.Scenario,
 	}
 	o.findings = append(o.findings, simulate.Overstated(sc)...)
 	defer simulate.Spacious()()
-	return o.find(ctx, sc, s)
+	return o.find(ctx, sc)
 }
 
 func (o *simulateOptions) scenario() (simulate.Scenario, error) {
@@ -249,12 +242,12 @@ func moved(ctx context.Context, a *app.App, c *client.Client, id, hash string) (
 func SimulateMove(ctx context.Context, a *app.App, c *client.Client, id, hash string,
 	seeds int,
 ) (*Simulated, error) {
-	o := &simulateOptions{app: a, tape: "counterexample.json"}
+	o := &simulateOptions{app: a, Search: simulate.Search{Seeds: seeds, First: 1}, tape: "counterexample.json"}
 	sc, err := moved(ctx, a, c, id, hash)
 	if err != nil {
 		return nil, err
 	}
-	r := o.search(ctx, sc, simulate.Search{Seeds: seeds, First: 1})
+	r := o.search(ctx, sc)
 	if ctx.Err() != nil {
 		return nil, failure.Wrap(ctx.Err(), failure.General, "", "order %s is not moved", id)
 	}
@@ -269,9 +262,8 @@ func SimulateMove(ctx context.Context, a *app.App, c *client.Client, id, hash st
 
 // find runs the search and shows its progress. On a terminal it shows a bar. Otherwise it prints a line every
 // ten seconds.
-func (o *simulateOptions) find(ctx context.Context, sc simulate.Scenario,
-	search simulate.Search,
-) *simulate.Report {
+func (o *simulateOptions) find(ctx context.Context, sc simulate.Scenario) *simulate.Report {
+	search := o.Search
 	label := "seeds"
 	total := int64(search.Seeds)
 	if total == 0 {

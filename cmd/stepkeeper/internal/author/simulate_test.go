@@ -34,12 +34,3 @@ func TestBrokenCoreRuleIsReportedAsOurs(t *testing.T) {
 		}
 	}
 }
-
-func TestGoRelease(t *testing.T) {
-	for version, want := range map[string]string{
-		"go1.26.8": "1.26.0", "go1.27rc1": "1.27.0",
-		"devel go1.28-abc": "1.26.0", "go1.30": "1.30.0",
-	} {
-		require.Equal(t, want, goRelease(version), version)
-	}
-}

@@ -9,11 +9,14 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"github.com/stepkeeper/stepkeeper/shared/message"
 )
 
 // Header is the first line of the list's file.
@@ -33,10 +36,8 @@ type Pace struct {
 	// StopAt is the largest share of orders that may fail again, from 0 to 1. Above it, the list stops.
 	StopAt float64 `json:"stopAt"`
 	// Patience is the number of seconds after which an accepted command without a result counts as unknown.
-	Patience seconds `json:"patience"`
+	Patience float64 `json:"patience"`
 }
-
-type seconds = float64
 
 // List is a fixed list of orders, stored in a file. The file has a line for the header, a line for each
 // order, and a line for each result. If an order has several results, the last one counts.
@@ -79,8 +80,15 @@ func (h *Header) Check() error {
 	if _, err := h.Where.query(); err != nil {
 		return err
 	}
-	if err := h.Action.check(); err != nil {
+	if !slices.Contains(Commands, h.Command) {
+		return fmt.Errorf("%.40q cannot be sent to many orders; it is one of %s", h.Command,
+			strings.Join(Commands, ", "))
+	}
+	if err := h.Action.Check(); err != nil {
 		return err
+	}
+	if err := message.CheckSigned(h.event().Sender); err != nil {
+		return errors.New(message.Reason(err))
 	}
 	switch {
 	case h.Canary < 0:

@@ -8,6 +8,7 @@ package bulk
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -57,13 +58,15 @@ func (w Where) query() (client.Query, error) {
 // Query returns the query of a valid Where. The argument state is that of a Where without the key state.
 func (w Where) Query(state core.State) (client.Query, error) {
 	q := client.Query{State: state, PageSize: 1000}
+	texts := map[string]*string{"workflow": &q.Workflow, "step": &q.Step, "code": &q.Code, "id": &q.IDPrefix}
+	times := map[string]*time.Duration{"older": &q.OlderThan, "late": &q.Late}
 	for _, key := range slices.Sorted(maps.Keys(w)) {
 		value := w[key]
-		if strings.TrimSpace(value) == "" {
+		d, isTime := core.ParseDuration(value)
+		switch {
+		case strings.TrimSpace(value) == "":
 			return q, fmt.Errorf("%s is empty", key)
-		}
-		switch key {
-		case "state":
+		case key == "state":
 			i := slices.IndexFunc(States,
 				func(s core.State) bool { return strings.EqualFold(string(s), value) })
 			if i < 0 {
@@ -71,26 +74,12 @@ func (w Where) Query(state core.State) (client.Query, error) {
 					strings.Trim(fmt.Sprint(States), "[]"))
 			}
 			q.State = States[i]
-		case "workflow":
-			q.Workflow = value
-		case "step":
-			q.Step = value
-		case "code":
-			q.Code = value
-		case "id":
-			q.IDPrefix = value
-		case "older":
-			d, ok := core.ParseDuration(value)
-			if !ok || d <= 0 {
-				return q, fmt.Errorf("older is %.40q: write a duration like 90m or 7d", value)
-			}
-			q.OlderThan = d.Std()
-		case "late":
-			d, ok := core.ParseDuration(value)
-			if !ok || d <= 0 {
-				return q, fmt.Errorf("late is %.40q: write the time within which a deadline passes, like 90m or 7d", value)
-			}
-			q.Late = d.Std()
+		case texts[key] != nil:
+			*texts[key] = value
+		case times[key] != nil && isTime && d > 0:
+			*times[key] = d.Std()
+		case times[key] != nil:
+			return q, fmt.Errorf("%s is %.40q: write a duration like 90m or 7d", key, value)
 		default:
 			hint := ""
 			if near := suggest.Nearest(key, Keys); near != "" {
@@ -106,9 +95,9 @@ func (w Where) Query(state core.State) (client.Query, error) {
 	return q, nil
 }
 
-// States lists the values of the key state. The first value is the default.
+// States lists the states of an order, the values of the key state. The first value is the default.
 var States = []core.State{
-	core.Error, core.Processing, core.Compensating, core.Compensated, core.Processed, core.Cancelled, core.Closed,
+	core.Error, core.Processing, core.Compensating, core.Processed, core.Compensated, core.Cancelled, core.Closed,
 }
 
 // Order is an order of the list. It contains the state of the order when the list was made, and the result of
@@ -309,27 +298,14 @@ func wouldMove(ctx context.Context, c *client.Client, t *client.Task, a Action) 
 func (a *Action) Send(ctx context.Context, c *client.Client, order string, number int, id string,
 	more ...client.CommandOption,
 ) (client.Verdict, error) {
-	opts := append(more, client.CommandID(id), client.By(a.By, a.Reason))
-	if a.Command == "cancel" { // A cancel has no command number.
-		return c.Cancel(ctx, order, opts...)
+	return c.Send(ctx, order, a.event(), append(more, client.CommandID(id), client.IfCommand(number))...)
+}
+
+func (a *Action) event() core.Command {
+	return core.Command{
+		Name: a.Command, Step: a.Step, Fact: a.Fact, Definition: a.Definition,
+		Sender: core.Sender{By: a.By, Reason: a.Reason},
 	}
-	opts = append(opts, client.IfCommand(number))
-	switch a.Command {
-	case "undo":
-		return c.Undo(ctx, order, opts...)
-	case "close":
-		return c.Close(ctx, order, a.By, a.Reason, opts...)
-	// Only the command `erase` sends an erase. Commands does not contain erase, so bulk commands never do.
-	case "erase":
-		return c.Erase(ctx, order, a.By, a.Reason, opts...)
-	case "resolve":
-		return c.Resolve(ctx, order, a.Step, a.Fact, opts...)
-	case "move":
-		return c.Move(ctx, order, a.Definition, opts...)
-	case "resubmit":
-		return c.Resubmit(ctx, order, append(opts, client.ToDefinition(a.Definition))...)
-	}
-	return client.Verdict{}, fmt.Errorf("%w: there is no command %.50q", client.ErrInvalid, a.Command)
 }
 
 // commandID returns the ID of the command to an order. It consists of the list's ID and the order's ID. If
@@ -371,32 +347,17 @@ func becameOf(h *Header, o *Order, t *client.Task) (Result, string) {
 }
 
 func passed(t *client.Task, step string) bool {
-	i := slices.IndexFunc(t.Steps, func(s view.Step) bool { return s.Name == step })
-	return i >= 0 && t.Steps[i].State == core.Processed
+	s := t.Step(step)
+	return s != nil && s.State == core.Processed
 }
 
-func (a *Action) check() error {
-	switch {
-	case !slices.Contains(Commands, a.Command):
-		return fmt.Errorf("%.40q cannot be sent to many orders; it is one of %s", a.Command,
-			strings.Join(Commands, ", "))
-	case a.Command == "move" && a.Definition == "":
-		return fmt.Errorf("move has no definition; give latest, or the hash of one")
-	case a.Definition != "" && !message.IsDefinition(a.Definition):
-		return fmt.Errorf("definition %.40q must be latest, or a hash of 32 hexadecimal digits",
-			a.Definition)
-	case a.Command == "resolve" && a.Step == "":
-		return fmt.Errorf("resolve has no step; name the step that is in doubt")
-	case a.Command == "resolve" && a.Fact != core.Happened && a.Fact != core.NotHappened &&
-		a.Fact != core.Undone:
-		return fmt.Errorf("fact %.40q must be happened, not-happened or undone",
-			a.Fact)
-	case strings.TrimSpace(a.Reason) == "" || len(a.Reason) > core.MaxMessage:
-		return fmt.Errorf("reason has %d bytes; say in 1 to %d bytes why the orders are changed",
-			len(a.Reason), core.MaxMessage)
-	case strings.TrimSpace(a.By) == "" || len(a.By) > message.MaxBy:
-		return fmt.Errorf("by has %d bytes; name in 1 to %d bytes who changes the orders", len(a.By),
-			message.MaxBy)
+// Check returns an error if every order would refuse the action.
+func (a *Action) Check() error {
+	ev := a.event()
+	ev.ID = "any"
+	ctl := message.Control{OrderID: "any", Event: ev}
+	if err := ctl.Check(); err != nil {
+		return errors.New(message.Reason(err))
 	}
 	return nil
 }

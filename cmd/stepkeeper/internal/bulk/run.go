@@ -117,35 +117,26 @@ func (w *work) why(ctx context.Context) string {
 
 func (w *work) send(ctx context.Context, some []int) {
 	pace := time.NewTicker(time.Duration(float64(time.Second) / w.Rate))
-	inFlight := make(chan struct{}, mostInFlight)
-	var all sync.WaitGroup
-	defer all.Wait()
+	defer pace.Stop()
+	var all errgroup.Group // The end of ctx ends each goroutine.
+	all.SetLimit(mostInFlight)
 	for _, i := range some {
 		if w.skip(ctx, i) {
 			continue
 		}
 		select {
 		case <-ctx.Done():
-			return
-		case inFlight <- struct{}{}:
-		}
-		select {
-		case <-ctx.Done():
-			return
 		case <-pace.C:
 		}
-		if w.skip(ctx, i) {
-			<-inFlight
-			continue
-		}
-		all.Go(func() {
-			defer func() { <-inFlight }()
-			if err := port.Guard(nil, "an order of a list",
-				func() error { w.one(ctx, i); return nil }); err != nil {
+		all.Go(func() error {
+			err := port.Guard(nil, "an order of a list", func() error { w.one(ctx, i); return nil })
+			if err != nil {
 				w.set(i, Unknown, err.Error())
 			}
+			return nil
 		})
 	}
+	_ = all.Wait() // No goroutine returns an error.
 }
 
 // skip reports whether to leave out an order. After the list has stopped, only orders with an accepted
@@ -155,6 +146,9 @@ func (w *work) skip(ctx context.Context, i int) bool {
 }
 
 func (w *work) one(ctx context.Context, i int) {
+	if ctx.Err() != nil || w.skip(ctx, i) {
+		return
+	}
 	o := w.order(i)
 	v, err := w.command(ctx, &o)
 	switch {

@@ -58,7 +58,7 @@ func newAnswer(a *app.App) *cobra.Command {
 	return a.Command(answerText, o.flags("answer", flags), func(cmd *cobra.Command, given []string) error {
 		o.ids = given
 		if n := len(o.ids); o.token == "" && n == 3 {
-			o.action.Step = o.ids[1]
+			o.Step = o.ids[1]
 		} else if o.token == "" || n == 3 {
 			return failure.New(failure.Usage, "give ID STEP VALUE, or ID VALUE with --token",
 				"an answer needs an order, a step and a value; a token names the step")
@@ -73,17 +73,17 @@ func newAnswer(a *app.App) *cobra.Command {
 }
 
 func (o *answerOptions) check() error {
-	if o.token != "" && (o.action.By != "" || o.event) {
+	if o.token != "" && (o.By != "" || o.event) {
 		return failure.New(failure.Usage, "leave --by and --event out",
 			"the token says the step and who answers")
 	}
-	o.action.By = sender(o.action.By)
-	if !core.PersonName(o.action.By) {
+	o.By = sender(o.By)
+	if !core.PersonName(o.By) {
 		return failure.New(failure.Usage,
 			fmt.Sprintf("add --by NAME, of at most %d bytes, without < > & \" \\ and control characters",
-				core.MaxAnswerBy), "%.140q cannot be the name of who answers", o.action.By)
+				core.MaxAnswerBy), "%.140q cannot be the name of who answers", o.By)
 	}
-	if err := checkTexts(o.action.By, o.action.Reason); err != nil {
+	if err := checkTexts(o.By, o.Reason); err != nil {
 		return err
 	}
 	return o.checkOrders()
@@ -98,8 +98,8 @@ func (o *answerOptions) send(ctx context.Context, c *client.Client, id string) (
 	if err != nil {
 		return verdictLine{}, err
 	}
-	step := o.action.Step
-	r := client.Reply{By: o.action.By, Reason: o.action.Reason, Run: task.Run, Value: o.value}
+	step := o.Step
+	r := client.Reply{By: o.By, Reason: o.Reason, Run: task.Run, Value: o.value}
 	switch {
 	case o.token != "":
 		r.By = ""
@@ -118,7 +118,7 @@ func (o *answerOptions) send(ctx context.Context, c *client.Client, id string) (
 		r.Step = step
 		r.Round = o.round
 	}
-	s := stepOf(task, step)
+	s := task.Step(step)
 	if json.Valid([]byte(o.value)) && (o.event || s != nil && s.Kind == view.KindEvent) {
 		r.Value = json.RawMessage(o.value)
 	}
@@ -128,7 +128,7 @@ func (o *answerOptions) send(ctx context.Context, c *client.Client, id string) (
 // answered returns the order with the step: the order itself, or the open child of one of its blocks (P56). It returns
 // an error if there is no such step, or if it takes no answer. The error lists the steps that take answers.
 func answered(ctx context.Context, c *client.Client, task *view.Task, step string) (*view.Task, error) {
-	if s := stepOf(task, step); s != nil && s.Answers != nil {
+	if s := task.Step(step); s != nil && s.Answers != nil {
 		return task, nil
 	}
 	all, err := app.Below(ctx, c, task)

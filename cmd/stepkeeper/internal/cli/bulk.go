@@ -24,13 +24,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// selection holds the flags of a command to orders that --where selects.
-type selection struct {
-	where   map[string]string
-	pace    bulk.Pace
-	journal string
-}
-
 // effectTimeout is the default time after which an order that has not passed its step counts as unknown.
 const effectTimeout = 5 * time.Minute
 
@@ -41,9 +34,9 @@ var eachOrder = app.Reach{
 }
 
 func whereFlag(to *map[string]string, text string) app.Flag {
-	words := make([]string, len(render.States))
-	for i, state := range render.States {
-		words[i] = "state=" + state
+	words := make([]string, len(bulk.States))
+	for i, state := range bulk.States {
+		words[i] = "state=" + string(state)
 	}
 	return app.Flag{
 		In: app.WhichOrders, Name: "where", To: to, Offer: app.Offer{Suggest: words},
@@ -51,21 +44,22 @@ func whereFlag(to *map[string]string, text string) app.Flag {
 	}
 }
 
-// flags returns the flags that set the pace of a selection.
-func (s *selection) flags() []app.Flag {
-	s.pace = bulk.Pace{Canary: 5, Rate: 10, StopAt: 0.2}
+// paceFlags returns the flags for the orders that --where selects.
+func (o *orderCommand) paceFlags() []app.Flag {
+	pace := &o.Pace
+	*pace = bulk.Pace{Canary: 5, Rate: 10, StopAt: 0.2}
 	return []app.Flag{
 		{
-			In: app.PaceFlags, Name: "canary", To: &s.pace.Canary, Least: "0",
+			In: app.PaceFlags, Name: "canary", To: &pace.Canary, Least: "0",
 			Text: "first send to this `number` of orders; the rest follows when those pass the step; 0 means no canary",
 		},
-		{In: app.PaceFlags, Name: "rate", To: &s.pace.Rate, Least: "0.001", Most: "1000", Text: "commands a `second`"},
+		{In: app.PaceFlags, Name: "rate", To: &pace.Rate, Least: "0.001", Most: "1000", Text: "commands a `second`"},
 		{
-			In: app.PaceFlags, Name: "stop-at", To: &s.pace.StopAt, Least: "0", Most: "1",
+			In: app.PaceFlags, Name: "stop-at", To: &pace.StopAt, Least: "0", Most: "1",
 			Text: "stop when a larger `share` of orders fails again, 0 to 1",
 		},
 		{
-			In: app.PaceFlags, Name: "journal", To: &s.journal,
+			In: app.PaceFlags, Name: "journal", To: &o.journal,
 			Text: "`file` for the list of orders and their results (default: bulk-ID.jsonl in this folder)",
 		},
 	}
@@ -74,9 +68,9 @@ func (s *selection) flags() []app.Flag {
 // selectable returns the cobra command. The flags in single belong to named orders, and those in both to either.
 func (o *orderCommand) selectable(text app.Text, single, both []app.Flag) *cobra.Command {
 	text.Reach = eachOrder
-	pace := o.many.flags()
+	pace := o.paceFlags()
 	flags := o.flags("command", slices.Concat(single, both, pace, []app.Flag{
-		whereFlag(&o.many.where, "; in Error unless it names a state"), dryRunFlag(&o.dryRun), yesFlag(&o.yes),
+		whereFlag((*map[string]string)(&o.Where), "; in Error unless it names a state"), dryRunFlag(&o.dryRun), yesFlag(&o.yes),
 	}))
 	single = append(single, app.Flag{Name: "command-id"})
 	text.Args.What += ", or --where"
@@ -84,8 +78,8 @@ func (o *orderCommand) selectable(text app.Text, single, both []app.Flag) *cobra
 		orders := len(given) - text.Args.Least // The step and the fact of resolve follow the orders.
 		o.ids = given[:orders]
 		if orders < len(given) {
-			o.action.Step = given[orders]
-			o.action.Fact = core.Fact(given[orders+1])
+			o.Step = given[orders]
+			o.Fact = core.Fact(given[orders+1])
 		}
 		many := cmd.Flags().Changed("where")
 		if many == (orders > 0) {
@@ -152,17 +146,14 @@ func newContinue(a *app.App) *cobra.Command {
 }
 
 func (o *orderCommand) runMany(ctx context.Context) error {
-	if strings.TrimSpace(o.action.Reason) == "" {
+	if strings.TrimSpace(o.Reason) == "" {
 		return noReason("nothing was sent")
 	}
-	if err := o.checkSender(); err != nil {
-		return err
-	}
-	m := &o.many
-	m.pace.Patience = cmp.Or(o.app.Timeout, effectTimeout).Seconds()
-	h := bulk.Header{Action: o.action, Where: m.where, Pace: m.pace}
+	o.By = sender(o.By)
+	h := o.Header
+	h.Patience = cmp.Or(o.app.Timeout, effectTimeout).Seconds()
 	if err := h.Named(o.app.Now()); err != nil {
-		return failure.Wrap(err, failure.Usage, "see `stepkeeper "+o.action.Command+" --help`",
+		return failure.Wrap(err, failure.Usage, "see `stepkeeper "+o.Command+" --help`",
 			"nothing was sent")
 	}
 	c, err := o.app.Client(ctx)
@@ -170,13 +161,13 @@ func (o *orderCommand) runMany(ctx context.Context) error {
 		return err
 	}
 	bar := o.app.Streams.Progress("reading", 0)
-	orders, err := bulk.Select(ctx, c, m.where, o.action, bar.Set)
+	orders, err := bulk.Select(ctx, c, h.Where, h.Action, bar.Set)
 	bar.Done()
 	if err != nil {
 		return o.app.Explain(err, "list of orders")
 	}
 	if len(orders) == 0 {
-		if err := o.app.KnownWorkflow(ctx, c, m.where["workflow"]); err != nil {
+		if err := o.app.KnownWorkflow(ctx, c, h.Where["workflow"]); err != nil {
 			return err
 		}
 		return failure.New(failure.NotFound, "check the selection with `stepkeeper list --where`; a command "+
@@ -189,7 +180,7 @@ func (o *orderCommand) runMany(ctx context.Context) error {
 	if err := o.confirmMany(orders); err != nil {
 		return err
 	}
-	journal := cmp.Or(m.journal, h.File())
+	journal := cmp.Or(o.journal, h.File())
 	if err := bulk.Create(journal, h, orders); err != nil {
 		return failure.Wrap(err, failure.Usage, "choose another one with --journal",
 			"the journal cannot be written")
@@ -291,14 +282,11 @@ func (o *orderCommand) printPlan(orders []bulk.Order) {
 		return
 	}
 	for i := range orders {
-		d := &orders[i]
-		line := verdictLine{
-			OrderID: d.OrderID, Command: o.action.Command, Accepted: d.Result == "", Reason: d.Would, DryRun: true,
-		}
-		if !line.Accepted {
+		line := verdictLine{Reason: orders[i].Would}
+		if orders[i].Result != "" {
 			line.Exit = failure.Refused
 		}
-		a.PrintLine(line)
+		o.print(orders[i].OrderID, line)
 	}
 }
 
@@ -318,6 +306,6 @@ func (o *orderCommand) confirmMany(orders []bulk.Order) error {
 		printGroups(o.app.Streams.Err, orders)
 	}
 	n := view.Count(len(orders), "order")
-	return confirm(o.app, o.yes, fmt.Sprintf("Send %s to %s?", o.action.Command, n),
+	return confirm(o.app, o.yes, fmt.Sprintf("Send %s to %s?", o.Command, n),
 		"selected: "+n+", and nothing was sent")
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"os/user"
@@ -22,14 +21,14 @@ import (
 
 // orderCommand is a command to orders that the user names by their IDs, or selects by --where.
 type orderCommand struct {
-	app    *app.App
-	action bulk.Action
-	ids    []string
-	id     string // ID of the command; "" means a new ID
-	number int    // command number to send; -1 means the order's present number
-	dryRun bool
-	yes    bool
-	many   selection
+	app         *app.App
+	bulk.Header // the command, and the selection and pace of --where
+	ids         []string
+	id          string // ID of the command; "" means a new ID
+	number      int    // command number to send; -1 means the order's present number
+	dryRun      bool
+	yes         bool
+	journal     string // file for the list; "" means the default
 
 	signed bool   // true if the command needs a sender and a reason
 	doubt  string // question to the user, with "%s" for the orders, before a command that cannot be reverted; "" for none
@@ -41,7 +40,7 @@ type orderCommand struct {
 }
 
 func newOrderCommand(a *app.App, name string) *orderCommand {
-	return &orderCommand{app: a, action: bulk.Action{Command: name}, number: -1}
+	return &orderCommand{app: a, Header: bulk.Header{Action: bulk.Action{Command: name}}, number: -1}
 }
 
 // verdictLine is the JSON output for the verdict on one order.
@@ -60,19 +59,17 @@ func (o *orderCommand) flags(noun string, own []app.Flag) []app.Flag {
 	return slices.Concat(own, []app.Flag{{
 		In: app.CommandFlags, Name: "command-id", To: &o.id,
 		Text: "send the command under this `ID`; one ID takes effect once and gets one verdict",
-	}}, recordFlags(&o.action.By, &o.action.Reason, noun))
+	}}, recordFlags(&o.By, &o.Reason, noun))
 }
 
 // run checks the command, asks the user if its effect cannot be reverted, and sends it to the named orders.
 func (o *orderCommand) run(ctx context.Context) error {
-	if o.signed && strings.TrimSpace(o.action.Reason) == "" {
+	if o.signed && strings.TrimSpace(o.Reason) == "" {
 		return noReason("nothing was " + o.done)
 	}
-	if err := cmp.Or(o.checkDefinition(), o.checkSender()); err != nil {
-		return err
-	}
-	if o.signed && strings.TrimSpace(o.action.By) == "" {
-		return o.noSender()
+	o.By = sender(o.By)
+	if err := o.Action.Check(); err != nil {
+		return failure.New(failure.Usage, "see `stepkeeper "+o.Command+" --help`", "nothing was sent: %v", err)
 	}
 	if err := o.checkOrders(); err != nil {
 		return err
@@ -102,39 +99,12 @@ func (o *orderCommand) run(ctx context.Context) error {
 	})
 }
 
-func (o *orderCommand) checkDefinition() error {
-	if o.action.Definition == "" || message.IsDefinition(o.action.Definition) {
-		return nil
-	}
-	return failure.New(failure.Usage, whichDefinition, "%q is not a definition", o.action.Definition)
-}
-
-const whichDefinition = "give --definition latest, or the hash that `show` and `workflow list` print: 32 " +
-	"hexadecimal digits"
-
-func (o *orderCommand) checkSender() error {
-	if len(o.action.Reason) > core.MaxMessage {
-		return failure.New(failure.Usage, fmt.Sprintf("write at most %d bytes", core.MaxMessage),
-			"--reason has %d bytes", len(o.action.Reason))
-	}
-	o.action.By = sender(o.action.By)
-	if len(o.action.By) > message.MaxBy {
-		return o.noSender()
-	}
-	return checkTexts(o.action.By, o.action.Reason)
-}
-
 // checkTexts returns an error for a sender's name or a reason that no command may have.
 func checkTexts(by, reason string) error {
 	if err := message.CheckTexts(by, reason); err != nil {
-		return failure.New(failure.Usage, "", "nothing was sent: %v", err)
+		return failure.New(failure.Usage, "", "nothing was sent: %s", message.Reason(err))
 	}
 	return nil
-}
-
-func (o *orderCommand) noSender() error {
-	return failure.New(failure.Usage, fmt.Sprintf("add --by NAME, of at most %d bytes", message.MaxBy),
-		"the name of who sends the command has %d bytes", len(o.action.By))
 }
 
 func noReason(not string) error {
@@ -213,7 +183,7 @@ func (o *orderCommand) each(ctx context.Context,
 		worst = failure.Worst(worst, line.Exit)
 	}
 	if worst != failure.OK {
-		return failure.Silent(worst, o.action.Command+" was not accepted for every order")
+		return failure.Silent(worst, o.Command+" was not accepted for every order")
 	}
 	return nil
 }
@@ -229,19 +199,19 @@ func (o *orderCommand) send(ctx context.Context, c *client.Client, id string,
 	if err != nil {
 		return verdictLine{}, err
 	}
-	if o.action.Step != "" && o.action.Definition == "" { // A new definition may have other steps.
-		if err := hasStep(task, o.action.Step); err != nil {
+	if o.Step != "" && o.Definition == "" { // A new definition may have other steps.
+		if err := hasStep(task, o.Step); err != nil {
 			return verdictLine{}, err
 		}
 	}
 	if o.dryRun {
-		return verdictOf(bulk.Would(ctx, c, task, o.action))
+		return verdictOf(bulk.Would(ctx, c, task, o.Action))
 	}
 	number := o.number
 	if number < 0 {
 		number = task.Command
 	}
-	return verdictOf(o.action.Send(ctx, c, id, number, o.id, opts...))
+	return verdictOf(o.Send(ctx, c, id, number, o.id, opts...))
 }
 
 func verdictOf(v protocol.Verdict, err error) (verdictLine, error) {
@@ -252,7 +222,7 @@ func verdictOf(v protocol.Verdict, err error) (verdictLine, error) {
 }
 
 func hasStep(task *view.Task, step string) error {
-	if stepOf(task, step) != nil {
+	if task.Step(step) != nil {
 		return nil
 	}
 	var names []string
@@ -263,19 +233,10 @@ func hasStep(task *view.Task, step string) error {
 		"order %s has no step %.60q", task.OrderID, step)
 }
 
-func stepOf(task *view.Task, name string) *view.Step {
-	for i := range task.Steps {
-		if task.Steps[i].Name == name {
-			return &task.Steps[i]
-		}
-	}
-	return nil
-}
-
 func (o *orderCommand) print(id string, line verdictLine) {
 	a := o.app
 	line.OrderID = id
-	line.Command = o.action.Command
+	line.Command = o.Command
 	line.DryRun = o.dryRun
 	line.Accepted = line.Exit == failure.OK
 	if a.JSON() {

@@ -92,15 +92,15 @@ func TestCommandsThatAreNotSent(t *testing.T) {
 	const input = "resubmit stopped --input zone=-"
 	const output = "resolve stopped zone happened --step-output -"
 	for name, x := range map[string]struct{ args, in, says string }{
-		"a long reason":                 {"close stopped --reason " + strings.Repeat("x", 513), "", "at most 512 bytes"},
-		"a long name":                   {"close stopped --reason why --by " + strings.Repeat("x", 129), "", "at most 128 bytes"},
-		"a long name of who erases":     {"erase stopped --reason why --by " + strings.Repeat("x", 129), "", "at most 128 bytes"},
+		"a long reason":                 {"close stopped --reason " + strings.Repeat("x", 513), "", "1 to 512 bytes"},
+		"a long name":                   {"close stopped --reason why --by " + strings.Repeat("x", 129), "", "1 to 128 bytes"},
+		"a long name of who erases":     {"erase stopped --reason why --by " + strings.Repeat("x", 129), "", "1 to 128 bytes"},
 		"a name that reverses text":     {"cancel stopped --by no\u202e", "", "control character"},
 		"a reason that clears a screen": {"cancel stopped --reason \x1b[2J", "", "control character"},
 		"a null input":                  {input, "null", "input is null"},
 		"a name twice in an input":      {input, `{"a":1,"a":2}`, "twice"},
 		"a large input":                 {input, `"` + strings.Repeat("x", 32<<10) + `"`, "larger than 32768"},
-		"a null output":                 {output, "null", "the output of step zone: output is null"},
+		"a null output":                 {output, "null", "output is null"},
 		"a large output":                {output, `"` + strings.Repeat("x", core.MaxOutput) + `"`, "larger than 49152"},
 		"an output of what was undone":  {"resolve stopped zone undone --step-output -", "{}", "output belongs to a step that happened"},
 	} {

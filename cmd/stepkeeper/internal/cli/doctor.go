@@ -10,6 +10,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
+	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
 var doctorText = app.Text{
@@ -37,15 +38,17 @@ var doctorText = app.Text{
 }
 
 func newDoctor(a *app.App) *cobra.Command {
-	o := &smokeOptions{app: a, orders: 20, workflow: "order"}
+	s := &smoke{app: a, report: smokeReport{
+		Orders: 20, Workflow: "order", Ends: map[core.State]int{}, Problems: []smokeProblem{},
+	}}
 	smoke := false
-	own := o.flags()
+	own := s.flags()
 	flags := append(own, app.Flag{
 		In: app.RunFlags, Name: "smoke", To: &smoke, Text: "send orders through the deployment, and audit the result",
 	})
 	return a.Command(doctorText, flags, func(cmd *cobra.Command, _ []string) error {
 		if smoke {
-			return runSmoke(cmd.Context(), o)
+			return s.run(cmd.Context())
 		}
 		if err := foreign(cmd, own, "--smoke"); err != nil {
 			return err

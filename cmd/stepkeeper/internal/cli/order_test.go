@@ -155,7 +155,7 @@ func TestListOfOrdersThatAreSoonLate(t *testing.T) {
 		require.ElementsMatch(t, want, ids, within)
 	}
 	c.run(t, "list", "--where", "late=2h,workflow=order").want(t, failure.OK, "late in ")
-	c.run(t, "list", "--where", "late=soon").want(t, failure.Usage, "write the time within which a deadline passes")
+	c.run(t, "list", "--where", "late=soon").want(t, failure.Usage, "late is")
 }
 
 func TestWatchTimesOut(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 	"strings"
 	"time"
 
@@ -15,7 +14,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/author"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/shared/message"
 )
 
 var undoText = app.Text{
@@ -114,7 +112,7 @@ func newCancel(a *app.App) *cobra.Command {
 		if unknown {
 			ctx, cancel := a.Bounded(ctx, app.DefaultTimeout)
 			defer cancel()
-			return verdictOf(o.action.Send(ctx, c, id, 0, o.id))
+			return verdictOf(o.Send(ctx, c, id, 0, o.id))
 		}
 		line, err := o.send(ctx, c, id)
 		if errors.Is(err, client.ErrNotFound) {
@@ -157,7 +155,7 @@ func newResubmit(a *app.App) *cobra.Command {
 			return nil, err
 		}
 		at, err := until(deadline, a.Now())
-		return []client.CommandOption{client.NewDeadline(at), client.NewInput(o.action.Step, value)}, err
+		return []client.CommandOption{client.NewDeadline(at), client.NewInput(o.Step, value)}, err
 	}
 	return o.selectable(resubmitText, []app.Flag{
 		{
@@ -169,7 +167,7 @@ func newResubmit(a *app.App) *cobra.Command {
 			Text: "input of a step: `STEP=FILE` with a JSON value; FILE - reads standard input",
 		},
 		numberFlag(&o.number),
-	}, []app.Flag{definitionFlag(&o.action.Definition)})
+	}, []app.Flag{definitionFlag(&o.Definition)})
 }
 
 // until returns the new deadline. Without the flag --deadline, it is the zero time, which removes a
@@ -196,7 +194,7 @@ func (o *orderCommand) readInput(given string) (json.RawMessage, error) {
 		return nil, nil
 	}
 	step, file, found := strings.Cut(given, "=")
-	o.action.Step = step
+	o.Step = step
 	if !found || step == "" || file == "" {
 		return nil, failure.New(failure.Usage, "write --input STEP=FILE",
 			"--input %.80q names no step and file", given)
@@ -205,14 +203,8 @@ func (o *orderCommand) readInput(given string) (json.RawMessage, error) {
 		return nil, failure.New(failure.Usage, "give one order, or leave --input out",
 			"--input belongs to one order, not to %d", len(o.ids))
 	}
-	input, err := o.app.ReadJSON(file, "input of step "+step, core.MaxInput)
-	if err != nil {
-		return nil, err
-	}
-	return input, o.checkValue("input of step "+step, core.Command{Name: core.Resubmit, Step: step, Input: input})
+	return o.app.ReadJSON(file, "input of step "+step, core.MaxInput)
 }
-
-var facts = []string{string(core.Happened), string(core.NotHappened), string(core.Undone)}
 
 var resolveText = app.Text{
 	Use:   "resolve [ID] STEP happened|not-happened|undone",
@@ -229,28 +221,18 @@ var resolveText = app.Text{
 		"goes on.\n\n" +
 		"With --where the command goes to many orders: `stepkeeper continue --help` explains how.",
 	Args:  app.Args{Least: 2, Most: 3, What: "an order, a step, and what happened"},
-	Offer: app.Offer{Complete: "steps", Suggest: facts},
+	Offer: app.Offer{Complete: "steps", Suggest: []string{"happened", "not-happened", "undone"}},
 }
 
 func newResolve(a *app.App) *cobra.Command {
 	o := newOrderCommand(a, "resolve")
 	file := ""
 	o.prepare = func() ([]client.CommandOption, error) {
-		if !slices.Contains(facts, string(o.action.Fact)) {
-			return nil, failure.New(failure.Usage, "say one of "+strings.Join(facts, ", "),
-				"%q is not what can happen to a step", o.action.Fact)
-		}
 		if file == "" {
 			return nil, nil
 		}
-		what := "output of step " + o.action.Step
-		output, err := a.ReadJSON(file, what, core.MaxOutput)
-		if err != nil {
-			return nil, err
-		}
-		return []client.CommandOption{client.StepOutput(output)}, o.checkValue(what, core.Command{
-			Name: core.Resolve, Step: o.action.Step, Fact: o.action.Fact, Output: output,
-		})
+		output, err := a.ReadJSON(file, "output of step "+o.Step, core.MaxOutput)
+		return []client.CommandOption{client.StepOutput(output)}, err
 	}
 	return o.selectable(resolveText, []app.Flag{
 		{
@@ -282,17 +264,11 @@ var moveText = app.Text{
 func newMove(a *app.App) *cobra.Command {
 	o := newOrderCommand(a, "move")
 	seeds := 0 // for the simulation before the move; 0 means no simulation
-	o.prepare = func() ([]client.CommandOption, error) {
-		if o.action.Definition == "" {
-			return nil, failure.New(failure.Usage, whichDefinition, "move has no definition")
-		}
-		return nil, nil
-	}
 	o.one = func(ctx context.Context, c *client.Client, id string) (verdictLine, error) {
 		if seeds == 0 {
 			return o.send(ctx, c, id)
 		}
-		report, err := author.SimulateMove(ctx, a, c, id, o.action.Definition, seeds)
+		report, err := author.SimulateMove(ctx, a, c, id, o.Definition, seeds)
 		var f *failure.Error
 		if errors.As(err, &f) && f.Code == failure.NotProcessed {
 			return verdictLine{Report: report, Exit: f.Code, Reason: "it is not moved, because its simulation found " +
@@ -311,15 +287,5 @@ func newMove(a *app.App) *cobra.Command {
 			In: app.CommandFlags, Name: "simulate", To: &seeds, Bare: "2000", Least: "0",
 			Text: "first simulate the moved order with this number of `seeds`; 2000 without a number",
 		},
-	}, []app.Flag{definitionFlag(&o.action.Definition)})
-}
-
-// checkValue returns an error if the server would refuse the command because of the input or output in the
-// command. The parameter what describes the input or output.
-func (o *orderCommand) checkValue(what string, ev core.Event) error {
-	c := message.Control{OrderID: o.ids[0], Event: core.Stamped(ev, "x", core.Sender{}, 0)}
-	if err := c.Check(); err != nil {
-		return failure.New(failure.Usage, "", "the %s: %s", what, message.Reason(err))
-	}
-	return nil
+	}, []app.Flag{definitionFlag(&o.Definition)})
 }

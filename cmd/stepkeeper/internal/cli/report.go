@@ -3,11 +3,13 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/bulk"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -43,11 +45,10 @@ const barFrom = 50
 // waiters is the maximum number of orders for which the command waits at the same time.
 const waiters = 16
 
-// badLine is the result for a record that was not sent. behind is the number of orders that were sent before
-// the record was read.
-type badLine struct {
+// pending is a record without a result: an order that was sent, or an unreadable record, which has an Error.
+type pending struct {
 	submitLine
-	behind int
+	workflow string // workflow of the order
 }
 
 func (s *submission) close() {
@@ -57,24 +58,21 @@ func (s *submission) close() {
 }
 
 // unreadable adds a record that is not sent. The report prints the results in the sequence of the file.
-func (s *submission) unreadable(at place, id, why string) {
+func (s *submission) unreadable(l submitLine, why string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.bad++
 	s.bar.Add(1)
-	l := submitLine{
-		File: at.file, Line: at.line, OrderID: id,
-		Error: &submitError{Code: "unreadable", Message: why},
-	}
-	s.held = append(s.held, badLine{l, s.sent})
+	l.Error = &submitError{Code: "unreadable", Message: why}
+	s.pending = append(s.pending, pending{submitLine: l})
 	s.release()
 }
 
-// release prints each held record if all orders before the record have a response.
+// release prints the unreadable records before which no order is without a result.
 func (s *submission) release() {
-	for len(s.held) > 0 && s.held[0].behind <= s.answers {
-		s.problem(s.held[0].submitLine)
-		s.held = s.held[1:]
+	for len(s.pending) > 0 && s.pending[0].Error != nil {
+		s.problem(s.pending[0].submitLine)
+		s.pending = s.pending[1:]
 	}
 }
 
@@ -241,9 +239,15 @@ func (s *submission) sum() {
 	if !s.wait || len(s.taken) == 0 {
 		return
 	}
-	parts = parts[:0]
-	for _, state := range render.States {
-		add(s.states[core.State(state)], state)
+	fmt.Fprintf(out, "%d ended: %s\n", len(s.taken), strings.Join(byState(s.states), ", "))
+}
+
+// byState returns the numbers of orders in each state as text. Error comes last.
+func byState(orders map[core.State]int) (parts []string) {
+	for _, state := range append(slices.Clone(bulk.States[1:]), core.Error) {
+		if n := orders[state]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, state))
+		}
 	}
-	fmt.Fprintf(out, "%d ended: %s\n", len(s.taken), strings.Join(parts, ", "))
+	return parts
 }

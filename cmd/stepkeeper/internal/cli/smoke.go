@@ -31,11 +31,16 @@ const smokeContent = `{"customer":{"id":"smoke","name":"Smoke Test","email":"smo
 	`{"sku":"TEE-S-11","quantity":1,"unitPrice":2450,"physical":true}],"payment":{"card":"tok_visa_1"},` +
 	`"shipTo":{"name":"Smoke Test","street":"1 Main Street","city":"Berlin","country":"DE"}}`
 
-type smokeOptions struct {
+// smoke is one run of `doctor --smoke`.
+type smoke struct {
 	app      *app.App
-	orders   int
-	workflow string
 	file     string
+	client   *client.Client
+	contents []json.RawMessage
+
+	mu     sync.Mutex
+	report smokeReport
+	took   []time.Duration
 }
 
 // smokeReport is the JSON output of `doctor --smoke`.
@@ -64,32 +69,32 @@ type smokeProblem struct {
 }
 
 // flags returns the flags of `doctor --smoke`.
-func (o *smokeOptions) flags() []app.Flag {
+func (s *smoke) flags() []app.Flag {
 	return []app.Flag{
 		{
-			In: app.RunFlags, Name: "orders", To: &o.orders, Least: "1", Most: "100000",
+			In: app.RunFlags, Name: "orders", To: &s.report.Orders, Least: "1", Most: "100000",
 			Text: "with --smoke: `number` of orders to send",
 		},
 		{
-			In: app.RunFlags, Name: "workflow", To: &o.workflow, Offer: app.Workflows,
+			In: app.RunFlags, Name: "workflow", To: &s.report.Workflow, Offer: app.Workflows,
 			Text: "with --smoke: `name` of the workflow",
 		},
 		{
-			In: app.RunFlags, Name: "order", To: &o.file, Offer: app.Files("json", "jsonl"),
+			In: app.RunFlags, Name: "order", To: &s.file, Offer: app.Files("json", "jsonl"),
 			Text: "with --smoke: `file` with the contents of orders, used in turn; needed for any workflow but order",
 		},
 	}
 }
 
-func (o *smokeOptions) contents() ([]json.RawMessage, error) {
+func (s *smoke) readContents() ([]json.RawMessage, error) {
 	switch {
-	case o.file == "" && o.workflow != "order":
+	case s.file == "" && s.report.Workflow != "order":
 		return nil, failure.New(failure.Usage, "add --order FILE with an order for it",
-			"there is no example of an order for workflow %s", o.workflow)
-	case o.file == "":
+			"there is no example of an order for workflow %s", s.report.Workflow)
+	case s.file == "":
 		return []json.RawMessage{json.RawMessage(smokeContent)}, nil
 	}
-	f, err := os.Open(o.file)
+	f, err := os.Open(s.file)
 	if err != nil {
 		return nil, app.Unread(err, "check the name", "orders")
 	}
@@ -99,7 +104,7 @@ func (o *smokeOptions) contents() ([]json.RawMessage, error) {
 	err = source.Records(f, func(r source.Record) bool {
 		bad = r.Err
 		if bad == nil {
-			_, bad = bare(r.Data, o.workflow, "", len(all)+1) // the checks of the command submit
+			_, bad = bare(r.Data, s.report.Workflow, "", len(all)+1) // the checks of the command submit
 		}
 		all = append(all, r.Data)
 		return bad == nil
@@ -108,53 +113,39 @@ func (o *smokeOptions) contents() ([]json.RawMessage, error) {
 	if err != nil {
 		return nil, failure.Wrap(err, failure.Usage,
 			"give bare orders: one JSON object, an array, or JSON Lines", "the file %s cannot be used",
-			o.file)
+			s.file)
 	}
 	if len(all) == 0 {
 		return nil, failure.New(failure.Usage, "give one JSON object, an array, or JSON Lines",
-			"the file %s holds no orders", o.file)
+			"the file %s holds no orders", s.file)
 	}
 	return all, nil
 }
 
-type smoke struct {
-	*smokeOptions
-	client   *client.Client
-	contents []json.RawMessage
-
-	mu     sync.Mutex
-	report smokeReport
-	took   []time.Duration
-}
-
 // within returns the time until the last end. An emulator on one machine can finish only a few orders a second.
-func (o *smokeOptions) within() time.Duration {
-	return cmp.Or(o.app.Timeout, 5*time.Minute+time.Duration(o.orders)*time.Second)
+func (s *smoke) within() time.Duration {
+	return cmp.Or(s.app.Timeout, 5*time.Minute+time.Duration(s.report.Orders)*time.Second)
 }
 
-func runSmoke(ctx context.Context, o *smokeOptions) error {
-	contents, err := o.contents()
+func (s *smoke) run(ctx context.Context) (err error) {
+	s.contents, err = s.readContents()
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, o.within())
+	ctx, cancel := context.WithTimeout(ctx, s.within())
 	defer cancel()
-	ctx, quiet := o.app.ReportOutages(ctx)
+	ctx, quiet := s.app.ReportOutages(ctx)
 	defer quiet()
-	c, err := o.app.PatientClient(ctx)
+	s.client, err = s.app.PatientClient(ctx)
 	if err != nil {
 		return err
 	}
-	warnOfRoom(ctx, o.app)
-	unattended := o.app.Unattended(ctx, c, o.workflow)
-	if !o.app.JSON() {
-		o.app.WarnUnattended(unattended)
+	warnOfRoom(ctx, s.app)
+	s.report.Unattended = s.app.Unattended(ctx, s.client, s.report.Workflow)
+	if !s.app.JSON() {
+		s.app.WarnUnattended(s.report.Unattended)
 	}
-	s := &smoke{smokeOptions: o, client: c, contents: contents, report: smokeReport{
-		Workflow: o.workflow, Orders: o.orders, Ends: map[core.State]int{}, Problems: []smokeProblem{},
-		Unattended: unattended,
-		Prefix:     "smoke-" + strconv.FormatInt(time.Now().UnixMilli(), 36),
-	}}
+	s.report.Prefix = "smoke-" + strconv.FormatInt(time.Now().UnixMilli(), 36)
 	begun := time.Now()
 	if err := s.submit(ctx); err != nil {
 		return err
@@ -163,7 +154,7 @@ func runSmoke(ctx context.Context, o *smokeOptions) error {
 	s.wait(ctx)
 	s.report.Total = time.Since(begun).Seconds()
 	if ctx.Err() != nil && !errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return o.app.Explain(ctx.Err(), "smoke test")
+		return s.app.Explain(ctx.Err(), "smoke test")
 	}
 	return s.print()
 }
@@ -192,9 +183,9 @@ func (s *smoke) id(i int) string { return fmt.Sprintf("%s-%d", s.report.Prefix, 
 func (s *smoke) submit(ctx context.Context) error {
 	var refused error
 	err := s.client.SubmitAll(ctx, func(yield func(client.Order) bool) {
-		for i := range s.orders {
+		for i := range s.report.Orders {
 			if !yield(client.Order{
-				ID: s.id(i), Workflow: s.workflow,
+				ID: s.id(i), Workflow: s.report.Workflow,
 				Content: s.contents[i%len(s.contents)],
 			}) {
 				return
@@ -212,11 +203,11 @@ func (s *smoke) submit(ctx context.Context) error {
 }
 
 func (s *smoke) wait(ctx context.Context) {
-	bar := s.app.Streams.Progress("waiting", int64(s.orders))
+	bar := s.app.Streams.Progress("waiting", int64(s.report.Orders))
 	defer bar.Done()
 	var all errgroup.Group // The end of ctx ends each goroutine.
 	all.SetLimit(waiters)
-	for i := range s.orders {
+	for i := range s.report.Orders {
 		all.Go(func() error {
 			s.one(ctx, i)
 			bar.Add(1)
@@ -309,7 +300,7 @@ func (s *smoke) print() error {
 	switch {
 	case len(s.report.Problems) > 0:
 		return failure.Silent(failure.General, "the audit found something")
-	case s.report.Ends[core.Processed] < s.orders:
+	case s.report.Ends[core.Processed] < s.report.Orders:
 		return failure.Silent(failure.NotProcessed, "some orders were not processed")
 	}
 	return nil
@@ -328,12 +319,7 @@ func (s *smoke) show() {
 		}
 		fmt.Fprintf(s.app.Streams.Err, "%s: %s\n", p.OrderID, style.Bad(render.Clean(p.What)))
 	}
-	var ends []string
-	for _, state := range render.States {
-		if n := r.Ends[core.State(state)]; n > 0 {
-			ends = append(ends, fmt.Sprintf("%d %s", n, state))
-		}
-	}
+	ends := byState(r.Ends)
 	if r.Open > 0 {
 		ends = append(ends, fmt.Sprintf("%d without an end", r.Open))
 	}

@@ -21,14 +21,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-type submitOptions struct {
-	app      *app.App
-	files    []string // names of files; "-" means standard input
-	wait     bool
-	workflow string // workflow of bare orders; "" if each record names its workflow
-	id       string
-}
-
 var submitText = app.Text{
 	Use:   "submit FILE|-...",
 	Group: "orders",
@@ -49,34 +41,35 @@ reported with its line and the fix, and the other records are submitted.`,
 }
 
 func newSubmit(a *app.App) *cobra.Command {
-	o := &submitOptions{app: a}
+	s := &submission{
+		app: a, states: map[core.State]int{}, reported: map[string]bool{}, bar: &streams.Progress{},
+	}
 	return a.Command(submitText, []app.Flag{
-		{In: app.OrderFlags, Name: "id", To: &o.id, Text: "`ID` of the one order of --workflow"},
+		{In: app.OrderFlags, Name: "id", To: &s.id, Text: "`ID` of the one order of --workflow"},
 		{
-			In: app.OrderFlags, Name: "workflow", To: &o.workflow, Offer: app.Workflows,
+			In: app.OrderFlags, Name: "workflow", To: &s.workflow, Offer: app.Workflows,
 			Text: "read the content alone, for this workflow (`name`)",
 		},
 		{
-			In: app.RunFlags, Name: "wait", To: &o.wait,
+			In: app.RunFlags, Name: "wait", To: &s.wait,
 			Text: "wait until every order ends; exit code 6 unless all end Processed",
 		},
 	},
 		func(cmd *cobra.Command, given []string) error {
-			o.files = given
-			return runSubmit(cmd.Context(), o)
+			s.files = given
+			return s.run(cmd.Context())
 		})
-}
-
-type place struct {
-	file     string
-	line     int
-	workflow string
 }
 
 // submission is one run of the command `submit`. One goroutine reads the orders, and another goroutine
 // handles the responses.
 type submission struct {
-	*submitOptions
+	app      *app.App
+	files    []string // names of files; "-" means standard input
+	wait     bool
+	workflow string // workflow of bare orders; "" if each record names its workflow
+	id       string
+
 	number int   // of the record in its file
 	err    error // why the orders cannot be read
 	// The functions below are nil for a server, which checks orders and consumers itself.
@@ -86,12 +79,9 @@ type submission struct {
 
 	mu       sync.Mutex
 	bar      *streams.Progress
-	places   map[int]place // places of the orders without a response, by order number
-	sent     int
-	answers  int // number of sent orders with a response
+	pending  []pending // records without a result, in the sequence of the files
 	taken    []submitLine
-	held     []badLine // unreadable records; each is printed after the results of earlier orders
-	bad      int       // number of unreadable records
+	bad      int // number of unreadable records
 	refused  int
 	known    int
 	states   map[core.State]int // number of orders by final state, with --wait
@@ -111,22 +101,18 @@ func remembered[V any](read func(name string) V) func(name string) V {
 	}
 }
 
-func runSubmit(ctx context.Context, o *submitOptions) error {
-	if err := o.check(); err != nil {
+func (s *submission) run(ctx context.Context) error {
+	if err := s.check(); err != nil {
 		return err
 	}
-	ctx, cancel := o.app.Patient(ctx)
+	ctx, cancel := s.app.Patient(ctx)
 	defer cancel()
-	c, err := o.app.PatientClient(ctx)
+	c, err := s.app.PatientClient(ctx)
 	if err != nil {
 		return err
 	}
-	s := &submission{
-		submitOptions: o, places: map[int]place{}, states: map[core.State]int{}, reported: map[string]bool{},
-		bar: &streams.Progress{},
-	}
-	if o.app.Stack != "" {
-		s.queuesOf = remembered(func(workflow string) []view.Unattended { return o.app.Unattended(ctx, c, workflow) })
+	if s.app.Stack != "" {
+		s.queuesOf = remembered(func(workflow string) []view.Unattended { return s.app.Unattended(ctx, c, workflow) })
 		s.schemaOf = remembered(func(workflow string) *client.OrderSchema {
 			// If the schema cannot be read, only the Scheduler checks the orders.
 			known, _ := c.OrderSchema(ctx, workflow)
@@ -135,19 +121,19 @@ func runSubmit(ctx context.Context, o *submitOptions) error {
 		s.stored = func(id string) bool { _, err := c.Get(ctx, id); return err == nil }
 	}
 	defer s.close()
-	if o.app.Streams.ErrIsTerminal() {
-		if n := o.records(); n >= barFrom {
-			s.bar = o.app.Streams.Progress("submitting", int64(n))
+	if s.app.Streams.ErrIsTerminal() {
+		if n := s.records(); n >= barFrom {
+			s.bar = s.app.Streams.Progress("submitting", int64(n))
 		}
 	}
 	// If SubmitAll returns nil, s.orders has returned. It is then safe to read s.err.
 	if err := c.SubmitAll(ctx, s.orders, s.answered); err != nil {
-		return s.interrupted(o.app.Explain(err, "submission"))
+		return s.interrupted(s.app.Explain(err, "submission"))
 	}
 	if s.err != nil {
 		return s.interrupted(s.err)
 	}
-	if o.wait {
+	if s.wait {
 		if err := s.waitForAll(ctx, c); err != nil {
 			return s.interrupted(err)
 		}
@@ -155,17 +141,17 @@ func runSubmit(ctx context.Context, o *submitOptions) error {
 	return s.finish()
 }
 
-func (o *submitOptions) check() error {
-	if o.id != "" {
-		if o.workflow == "" {
+func (s *submission) check() error {
+	if s.id != "" {
+		if s.workflow == "" {
 			return failure.New(failure.Usage, "add --workflow NAME, or write orderId into the order",
 				"--id is for a bare order")
 		}
-		if err := app.CheckID(o.id); err != nil {
+		if err := app.CheckID(s.id); err != nil {
 			return err
 		}
 	}
-	for _, name := range o.files {
+	for _, name := range s.files {
 		if name == "-" {
 			continue
 		}
@@ -195,9 +181,9 @@ func (s *submission) interrupted(err error) error {
 
 // records returns the number of records in the files, for the progress bar. It returns 0 if the number is
 // unknown.
-func (o *submitOptions) records() int {
+func (s *submission) records() int {
 	n := 0
-	for _, name := range o.files {
+	for _, name := range s.files {
 		info, err := os.Stat(name)
 		if err != nil || !info.Mode().IsRegular() {
 			return 0
@@ -262,7 +248,7 @@ func (s *submission) file(name string, yield func(client.Order) bool) bool {
 		return more
 	})
 	if err != nil { // The orders before the error were already yielded.
-		s.unreadable(place{file: label}, "", err.Error())
+		s.unreadable(submitLine{File: label}, err.Error())
 	}
 	return more
 }
@@ -285,9 +271,9 @@ func (s *submission) open(name string) (io.ReadCloser, string, error) {
 // does itself. It reports an invalid record and returns false.
 func (s *submission) record(file string, r source.Record) (client.Order, bool) {
 	s.number++
-	at := place{file: file, line: r.Line}
+	l := submitLine{File: file, Line: r.Line}
 	if r.Err != nil {
-		s.unreadable(at, "", r.Err.Error())
+		s.unreadable(l, r.Err.Error())
 		return client.Order{}, false
 	}
 	var order message.SubmitOrder
@@ -309,14 +295,12 @@ func (s *submission) record(file string, r source.Record) (client.Order, bool) {
 		err = s.matches(sent)
 	}
 	if err != nil {
-		id, _ := order.Known()
-		s.unreadable(at, id, err.Error()+hint)
+		l.OrderID, _ = order.Known()
+		s.unreadable(l, err.Error()+hint)
 		return client.Order{}, false
 	}
 	s.mu.Lock()
-	s.sent++
-	at.workflow = order.Workflow
-	s.places[s.sent] = at
+	s.pending = append(s.pending, pending{l, order.Workflow})
 	s.mu.Unlock()
 	return sent, true
 }
@@ -342,14 +326,13 @@ func (s *submission) matches(o client.Order) error {
 func (s *submission) answered(r client.Result) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	at := s.places[r.Line]
-	delete(s.places, r.Line)
+	at := s.pending[0] // the results come in the sequence of the orders
+	s.pending = s.pending[1:]
 	l := submitLine{
-		File: at.file, Line: at.line, OrderID: r.OrderID, Accepted: r.Accepted, Known: r.Known,
+		File: at.File, Line: at.Line, OrderID: r.OrderID, Accepted: r.Accepted, Known: r.Known,
 		Queued: r.Queued, State: r.State, Ended: r.State.Terminal(), Notes: r.Notes, Unattended: r.Unattended,
 	}
 	s.bar.Add(1)
-	s.answers++
 	if r.Err != nil {
 		s.refused++
 		l.Error = &submitError{Code: "refused", Message: r.Err.Error()}

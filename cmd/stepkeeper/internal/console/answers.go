@@ -20,13 +20,10 @@ type question struct {
 }
 
 func (s *server) answers(ctx context.Context, r *http.Request, _ *kept) (content, error) {
-	f := filterOf(r)
-	f.State = ""
-	f.Code = ""
-	f.Older = ""
+	f := filterOf(r).with("state", "").with("code", "").with("older", "")
 	open, next, err := s.Client.Approvals(ctx, client.Query{
-		Workflow: f.Workflow, Step: f.Step, IDPrefix: f.Prefix, PageSize: mostAnswers,
-	}, f.Cursor)
+		Workflow: f["workflow"], Step: f["step"], IDPrefix: f["id"], PageSize: mostAnswers,
+	}, f["cursor"])
 	if err != nil {
 		return content{}, err
 	}
@@ -36,16 +33,16 @@ func (s *server) answers(ctx context.Context, r *http.Request, _ *kept) (content
 		Questions          []question
 		FirstPage, Next    string
 		Filtered, Continue bool
-	}{Filter: f, Questions: s.questions(open), Filtered: f.Workflow+f.Step+f.Prefix != ""}
+	}{Filter: f, Questions: s.questions(open), Filtered: f["workflow"]+f["step"]+f["id"] != ""}
 	data.menus, err = s.menus(ctx, f)
 	if err != nil {
 		return content{}, err
 	}
-	if f.Cursor != "" {
-		data.FirstPage = f.on("/answers", "")
+	if f["cursor"] != "" {
+		data.FirstPage = address("/answers", f.with("cursor", ""))
 	}
 	if next != "" {
-		data.Next = f.on("/answers", next)
+		data.Next = address("/answers", f.with("cursor", next))
 		data.Continue = len(data.Questions) == 0
 	}
 	return content{Title: "Answers", Template: "answers", Data: data}, nil

@@ -23,38 +23,14 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// bulks holds the lists of bulk commands that this process has started, the newest last.
-type bulks struct {
-	mu  sync.Mutex
-	all []*running
-}
-
+// running is a list of a bulk command that this process has started.
 type running struct {
-	bulk.Header
+	*bulk.List
 	File string
 	stop context.CancelFunc
-	list *bulk.List
 	mu   sync.Mutex
 	end  *bulk.Report // final report; nil while the list runs
 	err  error
-}
-
-func (b *bulks) get(id string) *running {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	i := slices.IndexFunc(b.all, func(r *running) bool { return r.Bulk == id })
-	if i < 0 {
-		return nil
-	}
-	return b.all[i]
-}
-
-func (b *bulks) list() []*running {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	all := slices.Clone(b.all)
-	slices.Reverse(all)
-	return all
 }
 
 // plan is the expected effect of a bulk command at the time when the page was made.
@@ -80,13 +56,9 @@ func planOf(orders []bulk.Order) *plan {
 	return p
 }
 
-type selection struct {
-	bulk.Action
-	Where bulk.Where
-}
-
-func selectionOf(values url.Values) selection {
-	x := selection{Where: bulk.Where{}, Action: bulk.Action{
+// headerOf returns the selection and the command in the values of a form or an address.
+func headerOf(values url.Values) bulk.Header {
+	x := bulk.Header{Where: bulk.Where{}, Action: bulk.Action{
 		Command: values.Get("command"),
 		Step:    values.Get("resolve-step"), Fact: client.Fact(values.Get("fact")),
 		Definition: strings.TrimSpace(values.Get("definition")), By: strings.TrimSpace(values.Get("by")),
@@ -100,9 +72,9 @@ func selectionOf(values url.Values) selection {
 	return x
 }
 
-// Line returns the equivalent command line. It quotes the values for a shell, because the values come from
+// lineOf returns the equivalent command line. It quotes the values for a shell, because the values come from
 // the page's address.
-func (x *selection) Line(program string) string {
+func lineOf(x *bulk.Header, program string) string {
 	var where []string
 	for _, key := range bulk.Keys {
 		if v := x.Where[key]; v != "" {
@@ -122,18 +94,19 @@ func (x *selection) Line(program string) string {
 // planBulk shows the expected effect of a bulk command. It also shows the bulk commands that this process has
 // started.
 func (s *server) planBulk(ctx context.Context, r *http.Request, k *kept) (content, error) {
-	x := selectionOf(r.URL.Query())
+	x := headerOf(r.URL.Query())
 	data := struct {
 		menus
 		States    []core.State // states in the menu; the first state is the default
-		Selection selection
+		Selection bulk.Header
 		Plan      *plan
 		Line      string
 		Commands  []string
 		Lists     []*running
 	}{
-		States: bulk.States, Selection: x, Commands: bulk.Commands, Lists: s.bulks.list(),
+		States: bulk.States, Selection: x, Commands: bulk.Commands, Lists: s.bulks.Values(),
 	}
+	slices.Reverse(data.Lists) // the newest first
 	if k != nil && k.plan != nil {
 		data.Plan = k.plan
 	} else if len(x.Where) > 0 && x.Command != "" {
@@ -144,16 +117,13 @@ func (s *server) planBulk(ctx context.Context, r *http.Request, k *kept) (conten
 		data.Plan = planOf(orders)
 	}
 	if data.Plan != nil {
-		data.Line = x.Line(s.Program)
+		data.Line = lineOf(&x, s.Program)
 	}
 	if k != nil {
 		k.plan = data.Plan
 	}
 	var err error
-	data.menus, err = s.menus(ctx, filter{
-		Workflow: x.Where["workflow"], Step: x.Where["step"],
-		Code: x.Where["code"],
-	})
+	data.menus, err = s.menus(ctx, filter(x.Where))
 	busy := slices.ContainsFunc(data.Lists, func(b *running) bool { return b.going() })
 	return content{Title: "Bulk", Template: "bulk", Data: &data, Busy: busy}, err
 }
@@ -176,8 +146,8 @@ func (s *server) startBulk(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *server) begin(r *http.Request) (*running, error) {
-	x := selectionOf(r.PostForm)
-	h := bulk.Header{Action: x.Action, Where: x.Where, Pace: bulk.Pace{Patience: (5 * time.Minute).Seconds()}}
+	h := headerOf(r.PostForm)
+	h.Patience = (5 * time.Minute).Seconds()
 	var err error
 	number := func(name string) (n float64) {
 		if err == nil {
@@ -199,7 +169,7 @@ func (s *server) begin(r *http.Request) (*running, error) {
 	if err != nil {
 		return nil, err
 	}
-	orders, err := bulk.Select(r.Context(), s.Client, x.Where, x.Action, bulk.Unseen)
+	orders, err := bulk.Select(r.Context(), s.Client, h.Where, h.Action, bulk.Unseen)
 	if err != nil {
 		return nil, err
 	}
@@ -218,30 +188,28 @@ func (s *server) begin(r *http.Request) (*running, error) {
 		return nil, err
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	b := &running{Header: l.Header, File: file, stop: stop, list: l}
-	s.bulks.mu.Lock()
-	s.bulks.all = append(s.bulks.all, b)
-	s.bulks.mu.Unlock()
-	go func() {
-		if err := port.Guard(nil, "the list "+b.Bulk,
-			func() error { b.run(ctx, s.Client); return nil }); err != nil {
-			b.ended(b.list.Report(), err)
-		}
-	}()
+	b := &running{List: l, File: file, stop: stop}
+	s.bulks.Add(b.Bulk, b)
+	b.start(ctx, s.Client)
 	return b, nil
 }
 
-func (b *running) run(ctx context.Context, c *client.Client) {
-	defer b.stop()
-	r, err := b.list.Run(ctx, c, nil)
-	b.ended(r, errors.Join(err, b.list.Close()))
-}
-
-func (b *running) ended(r bulk.Report, err error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.end = &r
-	b.err = err
+func (b *running) start(ctx context.Context, c *client.Client) {
+	go func() {
+		defer b.stop()
+		why := ""
+		err := port.Guard(nil, "the list "+b.Bulk, func() error {
+			r, err := b.Run(ctx, c, nil)
+			why = r.Stopped
+			return err
+		})
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		end := b.Report()
+		end.Stopped = why
+		b.end = &end
+		b.err = errors.Join(err, b.Close())
+	}()
 }
 
 // Now returns the present report. The result on reports whether the list is still running.
@@ -251,7 +219,7 @@ func (b *running) Now() (r bulk.Report, on bool, err error) {
 	if b.end != nil {
 		return *b.end, false, b.err
 	}
-	return b.list.Report(), true, nil
+	return b.Report(), true, nil
 }
 
 func (b *running) going() bool {
@@ -260,8 +228,8 @@ func (b *running) going() bool {
 }
 
 func (s *server) showBulk(_ context.Context, r *http.Request, _ *kept) (content, error) {
-	b := s.bulks.get(r.PathValue("id"))
-	if b == nil {
+	b, known := s.bulks.Peek(r.PathValue("id"))
+	if !known {
 		return refusal("Not found", http.StatusNotFound, "This console processes no list with that ID.",
 			"To continue a list of another process, run `"+s.Program+" continue JOURNAL`."), nil
 	}
@@ -297,7 +265,7 @@ func (s *server) stopBulk(w http.ResponseWriter, r *http.Request) {
 	if !s.mayAct(w, r) {
 		return
 	}
-	if b := s.bulks.get(r.PathValue("id")); b != nil {
+	if b, known := s.bulks.Peek(r.PathValue("id")); known {
 		b.stop()
 	}
 	http.Redirect(w, r, "/bulk/"+url.PathEscape(r.PathValue("id")), http.StatusSeeOther)

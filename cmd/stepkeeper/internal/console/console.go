@@ -20,6 +20,7 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -69,10 +70,10 @@ type server struct {
 	boot     string // random name of this process, used in the IDs of events
 	secret   string // secret in each form, against forged requests
 	pages    *template.Template
-	files    map[string]file
+	version  string // hash of the assets, in their addresses
 	outcomes *expirable.LRU[string, *outcome]
 	streams  streams
-	bulks    bulks
+	bulks    *expirable.LRU[string, *running] // lists of bulk commands by ID, the newest last
 
 	checked    cached[checked]
 	stopped    cached[stopped]
@@ -82,11 +83,6 @@ type server struct {
 	agentsOf   *expirable.LRU[string, map[string]string] // agents by step, for each definition
 }
 
-type file struct {
-	body []byte
-	kind string
-}
-
 // New returns the handler of all pages.
 func New(o Options) http.Handler {
 	if o.Now == nil {
@@ -94,14 +90,14 @@ func New(o Options) http.Handler {
 	}
 	o.Log = cmp.Or(o.Log, slog.Default())
 	s := &server{
-		Options: o, boot: rand.Text()[:8], secret: rand.Text(), files: map[string]file{},
+		Options: o, boot: rand.Text()[:8], secret: rand.Text(), version: assetsVersion(),
 		outcomes: expirable.NewLRU[string, *outcome](mostCached, nil, 0),
+		bulks:    expirable.NewLRU[string, *running](0, nil, 0), // it forgets none
 		letters:  expirable.NewLRU[string, lettersLooked](mostCached, nil, 0),
 		agentsOf: expirable.NewLRU[string, map[string]string](mostCached, nil, 0),
 		streams:  streams{open: map[string][]chan struct{}{}},
 	}
-	names := s.loadAssets()
-	s.pages = template.Must(template.New("").Funcs(s.functions(names)).ParseFS(sources, "*.html"))
+	s.pages = template.Must(template.New("").Funcs(s.functions()).ParseFS(sources, "*.html"))
 	mux := http.NewServeMux()
 	for pattern, p := range map[string]pageFunc{
 		"/{$}":                  s.overview,
@@ -127,7 +123,7 @@ func New(o Options) http.Handler {
 	mux.HandleFunc("POST /bulk", s.startBulk)
 	mux.HandleFunc("POST /bulk/{id}/stop", s.stopBulk)
 	mux.HandleFunc("POST /dead-letters/{queue}", s.handleDead)
-	mux.HandleFunc("GET /assets/{name}", s.asset)
+	mux.HandleFunc("GET /assets/{version}/{name}", s.asset)
 	mux.HandleFunc("/", s.page(s.nothing))
 	return secured(mux)
 }
@@ -153,45 +149,36 @@ func secured(next http.Handler) http.Handler {
 	})
 }
 
-func (s *server) loadAssets() map[string]string {
-	names := map[string]string{}
-	entries, err := assets.ReadDir("assets")
-	if err != nil {
-		panic(err) // The embedded folder always exists.
-	}
-	kinds := map[string]string{
-		"js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8",
-		"svg": "image/svg+xml", "txt": "text/plain; charset=utf-8",
-	}
-	for _, e := range entries {
-		body, err := assets.ReadFile("assets/" + e.Name())
-		if err != nil {
-			panic(err)
+// assetsVersion returns a hash of all assets.
+func assetsVersion() string {
+	hash := sha256.New()
+	err := fs.WalkDir(assets, ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
 		}
-		sum := sha256.Sum256(body)
-		base := e.Name()[:strings.LastIndex(e.Name(), ".")]
-		ending := e.Name()[strings.LastIndex(e.Name(), ".")+1:]
-		name := base + "-" + hex.EncodeToString(sum[:4]) + "." + ending
-		names[e.Name()] = "/assets/" + name
-		s.files[name] = file{body, kinds[ending]}
+		body, err := assets.ReadFile(path)
+		fmt.Fprintf(hash, "%s %d\n%s", path, len(body), body)
+		return err
+	})
+	if err != nil {
+		panic(err) // The embedded files can always be read.
 	}
-	return names
+	return hex.EncodeToString(hash.Sum(nil)[:4])
 }
 
+// asset serves a file that never changes under its address.
 func (s *server) asset(w http.ResponseWriter, r *http.Request) {
-	f, ok := s.files[r.PathValue("name")]
-	if !ok {
+	if r.PathValue("version") != s.version {
 		http.NotFound(w, r)
 		return
 	}
 	w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
-	w.Header().Set("Content-Type", f.kind)
-	_, _ = w.Write(f.body)
+	http.ServeFileFS(w, r, assets, "assets/"+r.PathValue("name"))
 }
 
-func (s *server) functions(assets map[string]string) template.FuncMap {
+func (s *server) functions() template.FuncMap {
 	return template.FuncMap{
-		"asset":     func(name string) string { return assets[name] },
+		"asset":     func(name string) string { return "/assets/" + s.version + "/" + name },
 		"time":      func(t core.Time) template.HTML { return timeElement(t, "") },
 		"ago":       func(t core.Time) template.HTML { return timeElement(t, ` class="ago"`) },
 		"json":      s.shown,

@@ -165,7 +165,7 @@ func wrongFormsDoNothing(t *testing.T, l *letters) {
 		bad := maps.Clone(l.form)
 		bad.Set(name, value)
 		_, body := l.post(quarantinePage, bad)
-		require.Regexp(t, "nothing was done|Refused|name in 1 to|give it in 1 to", body, name)
+		require.Regexp(t, "nothing was done|Refused|name in 1 to|say why in 1 to", body, name)
 	}
 	bad := maps.Clone(l.form)
 	bad.Del("id")

@@ -140,10 +140,8 @@ func working(st *client.Step) (kind, text string) {
 func ready(t *client.Task, st *client.Step) core.Time {
 	at := t.Created
 	for _, name := range st.After {
-		for i := range t.Steps {
-			if t.Steps[i].Name == name {
-				at = max(at, t.Steps[i].FinishedAt)
-			}
+		if before := t.Step(name); before != nil {
+			at = max(at, before.FinishedAt)
 		}
 	}
 	return at

@@ -81,10 +81,7 @@ func (s *server) live(p pageFunc, ofOrder bool) http.HandlerFunc {
 		if ofOrder {
 			order = r.PathValue("id")
 		}
-		l := &livePage{
-			server: s, page: p, request: r, kept: &kept{}, busy: time.NewTimer(0),
-			stream: &stream{w: w, control: http.NewResponseController(w), boot: s.boot},
-		}
+		l := &livePage{server: s, page: p, writer: w, request: r, kept: &kept{}, busy: time.NewTimer(0)}
 		l.busy.Stop()
 		l.follow(ctx, s.changes(ctx, order), over)
 	}
@@ -116,9 +113,10 @@ func (s *server) changes(ctx context.Context, order string) <-chan struct{} {
 type livePage struct {
 	server  *server
 	page    pageFunc
+	writer  http.ResponseWriter
 	request *http.Request
 	kept    *kept
-	stream  *stream
+	count   int         // number of events that were sent
 	last    string      // text that was sent last
 	busy    *time.Timer // runs while the console itself works for the page
 }
@@ -134,13 +132,12 @@ func (l *livePage) follow(ctx context.Context, changes, over <-chan struct{}) {
 		case <-ctx.Done():
 			return
 		case <-over:
-			l.stream.retry = reopenAfter
-			if err := l.stream.beat(); err != nil {
+			if err := l.send("beat", "", reopenAfter); err != nil {
 				l.server.Log.Debug("the reader of a page is gone", "error", err)
 			}
 			return
 		case <-beat.C:
-			err = l.stream.beat()
+			err = l.send("beat", "", 0)
 		case <-changes:
 			sent, err = l.refresh(ctx)
 		case <-l.busy.C:
@@ -171,30 +168,21 @@ func (l *livePage) refresh(ctx context.Context) (sent bool, err error) {
 		return false, nil
 	}
 	l.last = text
-	return true, l.stream.send("", text)
+	return true, l.send("", text, 0)
 }
-
-type stream struct {
-	w       http.ResponseWriter
-	control *http.ResponseController
-	boot    string
-	count   int
-	retry   time.Duration
-}
-
-func (s *stream) beat() error { return s.send("beat", "") }
 
 // send writes one event. The ID of the event contains the name of the process, because the numbers start
-// again after a restart.
-func (s *stream) send(event, data string) error {
-	if err := s.control.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
+// again after a restart. A retry above 0 is how long the browser waits before it opens the stream again.
+func (l *livePage) send(event, data string, retry time.Duration) error {
+	control := http.NewResponseController(l.writer)
+	if err := control.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
 		return err
 	}
-	s.count++
+	l.count++
 	var b strings.Builder
-	fmt.Fprintf(&b, "id: %s-%d\n", s.boot, s.count)
-	if s.retry > 0 {
-		fmt.Fprintf(&b, "retry: %d\n", s.retry.Milliseconds())
+	fmt.Fprintf(&b, "id: %s-%d\n", l.server.boot, l.count)
+	if retry > 0 {
+		fmt.Fprintf(&b, "retry: %d\n", retry.Milliseconds())
 	}
 	if event != "" {
 		fmt.Fprintf(&b, "event: %s\n", event)
@@ -203,8 +191,8 @@ func (s *stream) send(event, data string) error {
 		fmt.Fprintf(&b, "data: %s\n", strings.TrimSuffix(line, "\r"))
 	}
 	b.WriteString("\n")
-	if _, err := s.w.Write([]byte(b.String())); err != nil {
+	if _, err := l.writer.Write([]byte(b.String())); err != nil {
 		return err
 	}
-	return s.control.Flush()
+	return control.Flush()
 }

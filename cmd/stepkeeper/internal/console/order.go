@@ -226,7 +226,7 @@ func compared(t *client.Task, def client.Definition, plan client.Plan) []diagram
 		n := &nodes[i]
 		n.Class = "pending"
 		n.Link = ""
-		before := slices.ContainsFunc(t.Steps, func(s view.Step) bool { return s.Name == n.ID })
+		before := t.Step(n.ID) != nil
 		changed := 0
 		refused := false
 		for _, d := range plan.Differences {

@@ -17,28 +17,29 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-type filter struct {
-	State, Workflow, Step, Code, Older, Prefix, Children, Cursor string
-}
+// filter holds the parameters of a listing's address that have a value: those that select orders, and cursor.
+type filter map[string]string
 
 func filterOf(r *http.Request) filter {
-	q := r.URL.Query()
-	return filter{
-		q.Get("state"), q.Get("workflow"), q.Get("step"), q.Get("code"), q.Get("older"),
-		q.Get("id"), q.Get("children"), q.Get("cursor"),
+	f := filter{}
+	for _, name := range []string{"state", "workflow", "step", "code", "older", "id", "children", "cursor"} {
+		if value := r.URL.Query().Get(name); value != "" {
+			f[name] = value
+		}
 	}
+	return f
+}
+
+// with returns the filter with another value of a parameter. The value "" takes the parameter out.
+func (f filter) with(name, value string) filter {
+	other := maps.Clone(f)
+	other[name] = value
+	maps.DeleteFunc(other, func(_, value string) bool { return value == "" })
+	return other
 }
 
 // Address returns the address of the listing of orders, with the filter and a cursor.
-func (f filter) Address(cursor string) string { return f.on("/orders", cursor) }
-
-func (f filter) on(page, cursor string) string {
-	return address(page, map[string]string{
-		"state": f.State, "workflow": f.Workflow, "step": f.Step,
-		"code": f.Code, "older": f.Older, "id": f.Prefix, "children": f.Children,
-		"cursor": cursor,
-	})
-}
+func (f filter) Address(cursor string) string { return address("/orders", f.with("cursor", cursor)) }
 
 func address(page string, values map[string]string) string {
 	q := url.Values{}
@@ -53,18 +54,14 @@ func address(page string, values map[string]string) string {
 	return page + "?" + q.Encode()
 }
 
-// query returns the query of the filter, in which empty fields select all.
+// query returns the query of the filter.
 func (f filter) query() (client.Query, error) {
-	where := bulk.Where{
-		"state": f.State, "workflow": f.Workflow, "step": f.Step, "code": f.Code, "older": f.Older, "id": f.Prefix,
-	}
-	maps.DeleteFunc(where, func(_, value string) bool { return value == "" })
-	q, err := where.Query("")
+	q, err := bulk.Where(f.with("children", "").with("cursor", "")).Query("")
 	if err != nil {
 		return q, fmt.Errorf("%w: %w", client.ErrInvalid, err)
 	}
 	q.PageSize = rowsOnPage
-	if f.Step+f.Code+f.Prefix != "" {
+	if f["step"]+f["code"]+f["id"] != "" {
 		q.PageSize = 500
 	}
 	return q, nil
@@ -101,7 +98,7 @@ func (s *server) counts(ctx context.Context) (counted, error) {
 			return c, 0, err
 		}
 		stopped, err := s.inError(ctx)
-		c.states = append(open.Counts, number{core.Error, stopped.Count, stopped.Children, stopped.More})
+		c.states = append(open.Counts, stopped.number)
 		for _, x := range stopped.Incidents[:min(len(stopped.Incidents), mostCodes)] {
 			c.codes = append(c.codes, x.Code)
 		}
@@ -118,15 +115,14 @@ func (s *server) menus(ctx context.Context, f filter) (m menus, err error) {
 		return m, err
 	}
 	for _, state := range bulk.States {
-		of := f
-		of.State = string(state)
-		c := choice{number: number{State: state, N: -1}, Address: of.Address(""), Now: of.State == f.State}
+		c := choice{number: number{State: state, N: -1}, Now: f["state"] == string(state)}
+		c.Address = f.with("state", string(state)).Address("")
 		if i := slices.IndexFunc(known.states, func(n number) bool { return n.State == state }); i >= 0 {
 			c.number = known.states[i]
-			if f.Children == "" { // The listing leaves out child orders.
+			if f["children"] == "" { // The listing leaves out child orders.
 				c.N -= c.Children
 			}
-			if c.Now && f == (filter{State: f.State, Children: f.Children, Cursor: f.Cursor}) {
+			if c.Now && len(f.with("children", "").with("cursor", "")) == 1 { // only the state is chosen
 				m.Total = c.String()
 			}
 		}
@@ -138,7 +134,7 @@ func (s *server) menus(ctx context.Context, f filter) (m menus, err error) {
 	}
 	for _, w := range workflows {
 		m.Workflows = append(m.Workflows, w.Name)
-		if w.Hash == "" || f.Workflow != "" && f.Workflow != w.Name {
+		if w.Hash == "" || f["workflow"] != "" && f["workflow"] != w.Name {
 			continue
 		}
 		agents, err := s.agents(ctx, w.Name, w.Hash)
@@ -147,9 +143,9 @@ func (s *server) menus(ctx context.Context, f filter) (m menus, err error) {
 		}
 		m.Steps = slices.AppendSeq(m.Steps, maps.Keys(agents))
 	}
-	m.Workflows = chosen(m.Workflows, f.Workflow)
-	m.Steps = chosen(m.Steps, f.Step)
-	m.Codes = chosen(slices.Clone(known.codes), f.Code)
+	m.Workflows = chosen(m.Workflows, f["workflow"])
+	m.Steps = chosen(m.Steps, f["step"])
+	m.Codes = chosen(slices.Clone(known.codes), f["code"])
 	return m, nil
 }
 
@@ -182,7 +178,7 @@ func (s *server) orders(ctx context.Context, r *http.Request, k *kept) (content,
 		Unlisted      string
 		ReachedBounds bool
 	}{
-		Filter: f, Rows: rows, New: fresh, Looked: x.looked, Again: f.Address(f.Cursor), First: f.Cursor == "",
+		Filter: f, Rows: rows, New: fresh, Looked: x.looked, Again: f.Address(f["cursor"]), First: f["cursor"] == "",
 		Unlisted:      s.Client.Unlisted(),
 		ReachedBounds: len(x.orders) < rowsOnPage && x.next != "",
 	}
@@ -190,9 +186,7 @@ func (s *server) orders(ctx context.Context, r *http.Request, k *kept) (content,
 	if err != nil {
 		return content{}, err
 	}
-	of := f
-	of.State = ""
-	data.All = of.Address("")
+	data.All = f.with("state", "").Address("")
 	if x.next != "" {
 		data.Next = f.Address(x.next)
 	}
@@ -211,13 +205,13 @@ func isChild(o *view.Summary) bool { return strings.Contains(o.OrderID, core.Chi
 // listing ends, or when it has read mostLookedAt orders. If the filter asks for neither child orders nor an
 // ID, find leaves out child orders.
 func (s *server) find(ctx context.Context, q client.Query, f filter) (x found, err error) {
-	for x.next = f.Cursor; ; {
+	for x.next = f["cursor"]; ; {
 		var some []view.Summary
 		some, x.next, err = s.Client.Page(ctx, q, x.next)
 		if err != nil {
 			return found{}, err
 		}
-		if f.Children == "" && f.Prefix == "" {
+		if f["children"] == "" && f["id"] == "" {
 			some = slices.DeleteFunc(some, func(o view.Summary) bool { return isChild(&o) })
 		}
 		x.orders = append(x.orders, some...)

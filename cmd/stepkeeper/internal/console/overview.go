@@ -98,7 +98,7 @@ func questionNeeds(under open) (all []need) {
 			ID: "question-" + w.Workflow + "-" + w.Step, Kind: "answer",
 			What: w.Workflow + ": " + w.Step + " waits for an answer", Affected: w.Count, Of: "order",
 			Orders: w.Address, Since: w.Oldest, Examples: []string{w.Example},
-			Do: "Answer", Address: filter{Workflow: w.Workflow, Step: w.Step}.on("/answers", ""),
+			Do: "Answer", Address: address("/answers", filter{"workflow": w.Workflow, "step": w.Step}),
 		})
 	}
 	return all
@@ -126,8 +126,8 @@ func (s *server) overview(ctx context.Context, _ *http.Request, _ *kept) (conten
 		return content{}, err
 	}
 	data := overviewPage{
-		Counts:  append(under.Counts, number{core.Error, inError.Count, inError.Children, inError.More}),
-		Stopped: inError.Count, More: max(0, len(inError.Incidents)-mostNeeds),
+		Counts:  append(under.Counts, inError.number),
+		Stopped: inError.N, More: max(0, len(inError.Incidents)-mostNeeds),
 		Figures: figuresOf(s.Client.Statistics(ctx)),
 	}
 	for _, i := range inError.Incidents {

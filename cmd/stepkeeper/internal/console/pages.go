@@ -45,11 +45,10 @@ func (i incident) Bulk() string {
 	})
 }
 
+// stopped holds the orders in Error.
 type stopped struct {
+	number
 	Incidents []incident
-	Count     int
-	Children  int // number of child orders in Count
-	More      bool
 }
 
 const (
@@ -64,7 +63,7 @@ const (
 func (s *server) inError(ctx context.Context) (stopped, error) {
 	x, _, err := s.stopped.get(s.Now(), func() (stopped, time.Duration, error) {
 		x, err := s.readInError(ctx)
-		if x.Count <= fewInError {
+		if x.N <= fewInError {
 			return x, 0, err
 		}
 		return x, holdsMany, err
@@ -73,16 +72,17 @@ func (s *server) inError(ctx context.Context) (stopped, error) {
 }
 
 func (s *server) readInError(ctx context.Context) (x stopped, err error) {
+	x.State = core.Error
 	groups := map[[3]string]*incident{}
 	for o, err := range s.Client.List(ctx, client.Query{State: core.Error, PageSize: 1000}) {
 		if err != nil {
 			return stopped{}, err
 		}
-		if x.Count == mostGrouped {
+		if x.N == mostGrouped {
 			x.More = true
 			break
 		}
-		x.Count++
+		x.N++
 		if isChild(&o) {
 			x.Children++
 		}
@@ -95,8 +95,7 @@ func (s *server) readInError(ctx context.Context) (x stopped, err error) {
 		if g == nil {
 			g = &incident{Workflow: o.Workflow, Step: e.Step, Code: e.Code, Phase: o.Phase, First: o.EndedAt}
 			g.Address = filter{
-				State: string(core.Error), Workflow: o.Workflow, Step: e.Step,
-				Code: e.Code, Children: "on",
+				"state": string(core.Error), "workflow": o.Workflow, "step": e.Step, "code": e.Code, "children": "on",
 			}.Address("")
 			groups[key] = g
 		}

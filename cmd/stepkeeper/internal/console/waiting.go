@@ -139,8 +139,7 @@ func (s *server) underWay(ctx context.Context) (x open, err error) {
 						Oldest: w.Since, Example: o.OrderID, Text: render.WaitTexts[w.For],
 					}
 					g.Address = filter{
-						State: string(state), Workflow: o.Workflow, Step: w.Step,
-						Children: "on",
+						"state": string(state), "workflow": o.Workflow, "step": w.Step, "children": "on",
 					}.Address("")
 					groups[key] = g
 				}

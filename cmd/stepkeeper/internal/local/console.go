@@ -18,10 +18,10 @@ import (
 )
 
 type consoleOptions struct {
-	app      *app.App
-	listen   string
-	readOnly bool
-	redact   string
+	app *app.App
+	console.Options
+	listen string
+	redact string
 }
 
 // consoleReady is the JSON line that reports that the console is ready.
@@ -53,7 +53,7 @@ func NewConsole(a *app.App) *cobra.Command {
 			In: app.ServerFlags, Name: "listen", To: &o.listen,
 			Text: "loopback `address` to serve on; port 0 takes a free port",
 		},
-		{In: app.ServerFlags, Name: "read-only", To: &o.readOnly, Text: "refuse every action"},
+		{In: app.ServerFlags, Name: "read-only", To: &o.ReadOnly, Text: "refuse every action"},
 		{
 			In: app.ServerFlags, Name: "redact", To: &o.redact,
 			Text: "`file` with paths of members that the console hides, such as payment.card",
@@ -73,11 +73,12 @@ func runConsole(ctx context.Context, o *consoleOptions) error {
 	if err := checkLoopback("--listen", o.listen); err != nil {
 		return err
 	}
-	redaction, err := loadRedaction(o.redact)
+	var err error
+	o.Redact, err = loadRedaction(o.redact)
 	if err != nil {
 		return err
 	}
-	c, err := o.app.Client(ctx)
+	o.Client, err = o.app.Client(ctx)
 	if err != nil {
 		return err
 	}
@@ -85,19 +86,17 @@ func runConsole(ctx context.Context, o *consoleOptions) error {
 	if err != nil {
 		return failure.Wrap(err, failure.General, addressAdvice(err), "the console cannot be served")
 	}
-	name := o.app.Server()
+	o.Name = o.app.Server()
 	if o.app.Stack != "" {
-		name = "stack " + o.app.Stack
+		o.Name = "stack " + o.app.Stack
 	}
-	pages := console.New(console.Options{
-		Client: c, Name: name, Program: o.app.Program(),
-		ReadOnly: o.readOnly, Redact: redaction,
-		Log: slog.New(slog.NewTextHandler(o.app.Streams.Err, nil)), Now: o.app.Now,
-	})
+	o.Program = o.app.Program()
+	o.Log = slog.New(slog.NewTextHandler(o.app.Streams.Err, nil))
+	o.Now = o.app.Now
 	address := "http://" + listener.Addr().String()
 	o.app.PrintReady(address, consoleReady{Ready: true, URL: address},
-		fmt.Sprintf("stepkeeper console of %s ready on %s\n", name, address))
-	if err := api.Serve(ctx, listener, api.Pages(pages)); err != nil {
+		fmt.Sprintf("stepkeeper console of %s ready on %s\n", o.Name, address))
+	if err := api.Serve(ctx, listener, api.Pages(console.New(o.Options))); err != nil {
 		return failure.Wrap(err, failure.General, "start it again", "the console ended")
 	}
 	return nil
@@ -118,7 +117,7 @@ func loadRedaction(file string) (console.Redaction, error) {
 
 // pages returns a function that makes the console's handler for a server. The command `dev` serves this
 // handler. The console sends its requests to the HTTP API of `dev`.
-func (o *devOptions) pages(log *slog.Logger, redaction console.Redaction) func(server string) http.Handler {
+func (o *devOptions) pages(redaction console.Redaction) func(server string) http.Handler {
 	return func(server string) http.Handler {
 		c, err := client.New(server, client.WithRetry(app.QuickAttempts, app.QuickPatience))
 		if err != nil { // The server's own address is always valid.
@@ -130,7 +129,7 @@ func (o *devOptions) pages(log *slog.Logger, redaction console.Redaction) func(s
 		}
 		return console.New(console.Options{
 			Client: c, Name: strings.TrimPrefix(server, "http://"),
-			Program: program, Redact: redaction, Folder: filepath.Join(o.data, "bulk"), Log: log,
+			Program: program, Redact: redaction, Folder: filepath.Join(o.Data, "bulk"), Log: o.Log,
 		})
 	}
 }

@@ -17,10 +17,9 @@ import (
 )
 
 type demoOptions struct {
-	app    *app.App
-	report string
-	seed   uint64
-	keep   bool
+	app *app.App
+	runner.Options
+	keep bool
 }
 
 var demoText = app.Text{
@@ -37,15 +36,15 @@ The same seed misbehaves in the same way.`,
 
 // NewDemo returns the command `demo`.
 func NewDemo(a *app.App) *cobra.Command {
-	o := &demoOptions{app: a, seed: 1}
+	o := &demoOptions{app: a, Options: runner.Options{Seed: 1}}
 	return a.Command(demoText, []app.Flag{
 		{
-			In: app.RunFlags, Name: "seed", To: &o.seed,
+			In: app.RunFlags, Name: "seed", To: &o.Seed,
 			Text: "`number` that decides the misbehaviour and the moment of the crash",
 		},
 		{In: app.FileFlags, Name: "keep-files", To: &o.keep, Text: "keep the services' ledgers, the data and the log"},
 		{
-			In: app.FileFlags, Name: "report", To: &o.report, Offer: app.Files("json"),
+			In: app.FileFlags, Name: "report", To: &o.Report, Offer: app.Files("json"),
 			Text: "`file` for the figures, JSON",
 		},
 	},
@@ -67,29 +66,23 @@ func runDemo(ctx context.Context, o *demoOptions) error {
 		return failure.Wrap(err, failure.General, "check the space and the permissions of "+os.TempDir(),
 			"the workflows cannot be written")
 	}
-	options := runner.Options{
-		Seed: o.seed, Report: o.report, Binary: binary, Workflows: shipped,
-		Out: o.app.Streams.Out, Terminal: o.app.Streams.IsTerminal(),
-	}
+	o.Binary = binary
+	o.Workflows = shipped
+	o.Out = o.app.Streams.Out
+	o.Terminal = o.app.Streams.IsTerminal()
 	if o.app.JSON() { // Only the report goes to the output.
-		options.Out = o.app.Streams.Err
-		options.Terminal = o.app.Streams.ErrIsTerminal()
+		o.Out = o.app.Streams.Err
+		o.Terminal = o.app.Streams.ErrIsTerminal()
 	}
 	if o.keep {
-		options.Dir, err = os.MkdirTemp("", "stepkeeper-demo-")
+		o.Dir, err = os.MkdirTemp("", "stepkeeper-demo-")
 		if err != nil {
 			return failure.Wrap(err, failure.General, "", "no folder could be made for the demo")
 		}
 	}
-	report, err := o.app.Demo(ctx, options)
-	return o.conclude(ctx, options, report, err)
-}
-
-func (o *demoOptions) conclude(ctx context.Context, options runner.Options, report runner.Report,
-	err error,
-) error {
-	if options.Dir != "" {
-		fmt.Fprintf(options.Out, "kept in %s\n", options.Dir)
+	report, err := o.app.Demo(ctx, o.Options)
+	if o.Dir != "" {
+		fmt.Fprintf(o.Out, "kept in %s\n", o.Dir)
 	}
 	if o.app.JSON() && (err == nil || errors.Is(err, runner.ErrNotProven)) {
 		o.app.PrintJSON(report)
@@ -101,7 +94,7 @@ func (o *demoOptions) conclude(ctx context.Context, options runner.Options, repo
 		return failure.New(failure.General, "", "the demo was interrupted")
 	}
 	return failure.Wrap(err, failure.General, fmt.Sprintf("run it again with the same faults: stepkeeper "+
-		"demo --keep-files --seed %d", o.seed), "the demo failed")
+		"demo --keep-files --seed %d", o.Seed), "the demo failed")
 }
 
 // shippedWorkflow is the file of the built-in workflow. The services of the demo belong to this workflow.

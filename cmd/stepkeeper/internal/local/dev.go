@@ -44,27 +44,16 @@ const clockVariable = "STEPKEEPER_CLOCK_OFFSET"
 const drainTime = 5 * time.Second
 
 type devOptions struct {
-	app         *app.App
-	listen      string
-	answers     string // address that serves only the answer pages; "" means none
-	data        string
-	workflows   string
-	agents      string
-	maxOpen     int
-	sweep       time.Duration
-	longestWait time.Duration
-	keep        time.Duration // how long an ended order stays readable; 0 means for ever
-	replyTo     []string
-	example     string                     // name of the example; "" means no example
-	next        func(server string) string // function that returns the first command to run; may be nil
-	orders      string                     // file with the orders of the example
-	logLevel    string
-	logFormat   string
-	newKey      bool // true to make a new token key
-	redact      string
-	onAlert     embedded.OnAlert
-	command     string // command that runs for each alert
-	otlp        string // address of the trace collector; "" means no spans
+	app *app.App
+	embedded.Options
+	example   string                     // name of the example; "" means no example
+	next      func(server string) string // function that returns the first command to run; may be nil
+	orders    string                     // file with the orders of the example
+	logLevel  string
+	logFormat string
+	redact    string
+	command   string // command that runs for each alert
+	otlp      string // address of the trace collector; "" means no spans
 }
 
 // devReady is the JSON line that reports that the server is ready.
@@ -106,11 +95,15 @@ it ships with, and the services of that workflow, in a folder that it deletes at
 // NewDev returns the command `dev`.
 func NewDev(a *app.App) *cobra.Command {
 	o := &devOptions{
-		app: a, data: "data", listen: strings.TrimPrefix(app.DefaultServer, "http://"),
-		workflows: "workflows", agents: "agents.yaml", maxOpen: 20000, sweep: 500 * time.Millisecond,
-		logLevel: "warn", logFormat: "text",
-		onAlert: embedded.OnAlert{Window: incident.DefaultWindow, Reminder: incident.DefaultReminder},
+		app: a, logLevel: "warn", logFormat: "text",
+		Options: embedded.Options{
+			Data: "data", Listen: strings.TrimPrefix(app.DefaultServer, "http://"), Workflows: "workflows",
+			Agents: "agents.yaml", MaxOpen: 20000, SweepEvery: 500 * time.Millisecond,
+			OnAlert:   embedded.OnAlert{Window: incident.DefaultWindow, Reminder: incident.DefaultReminder},
+			PagePaths: console.Paths, Version: app.ReadVersion().Version,
+		},
 	}
+	o.Ready = o.ready
 	return serving(a.Command(devText, o.flags(),
 		func(cmd *cobra.Command, _ []string) error {
 			for _, name := range []string{"data", "workflows", "agents"} {
@@ -126,11 +119,11 @@ func NewDev(a *app.App) *cobra.Command {
 func (o *devOptions) flags() []app.Flag {
 	return append(o.reportFlags(), []app.Flag{
 		{
-			In: app.FileFlags, Name: "agents", To: &o.agents, Offer: app.Files("yaml", "yml"),
+			In: app.FileFlags, Name: "agents", To: &o.Agents, Offer: app.Files("yaml", "yml"),
 			Text: "`file` that names the agents: services by HTTP or on AWS, and agents that attach to their queues",
 		},
 		{
-			In: app.FileFlags, Name: "data", To: &o.data, Offer: app.Folders,
+			In: app.FileFlags, Name: "data", To: &o.Data, Offer: app.Folders,
 			Text: "`folder` of the state; dev makes a missing one",
 		},
 		{
@@ -138,31 +131,31 @@ func (o *devOptions) flags() []app.Flag {
 			Text: "run the example with this `name`; keeps nothing: " + strings.Join(exampleNames(), ", "),
 		},
 		{
-			In: app.FileFlags, Name: "keep", To: &o.keep,
+			In: app.FileFlags, Name: "keep", To: &o.Keep,
 			Text: "how `long` an ended order stays readable, such as 30d (default: for ever)",
 		},
 		{
-			In: app.FileFlags, Name: "workflows", To: &o.workflows, Offer: app.Folders,
+			In: app.FileFlags, Name: "workflows", To: &o.Workflows, Offer: app.Folders,
 			Text: "`folder` with the workflow files",
 		},
 		{
-			In: app.ServerFlags, Name: "answers-listen", To: &o.answers,
+			In: app.ServerFlags, Name: "answers-listen", To: &o.AnswersListen,
 			Text: "loopback `address` for the answer pages alone; put a proxy before it (docs/how-to/answer-links.md)",
 		},
 		{
-			In: app.ServerFlags, Name: "listen", To: &o.listen,
+			In: app.ServerFlags, Name: "listen", To: &o.Listen,
 			Text: "loopback `address` to serve on; port 0 takes a free port",
 		},
 		{
-			In: app.ServerFlags, Name: "longest-wait", To: &o.longestWait, Least: "1ms",
+			In: app.ServerFlags, Name: "longest-wait", To: &o.LongestWait, Least: "1ms",
 			Text: "shorten waits of steps to this time, to try a workflow that waits for days",
 		},
 		{
-			In: app.ServerFlags, Name: "max-open", To: &o.maxOpen, Least: "1",
+			In: app.ServerFlags, Name: "max-open", To: &o.MaxOpen, Least: "1",
 			Text: "most orders that are active at once; a further order gets the refusal \"busy\"",
 		},
 		{
-			In: app.ServerFlags, Name: "new-token-key", To: &o.newKey,
+			In: app.ServerFlags, Name: "new-token-key", To: &o.NewTokenKey,
 			Text: "first make a new key for answer tokens; tokens of the old key stay valid for 400 days",
 		},
 		{
@@ -170,11 +163,11 @@ func (o *devOptions) flags() []app.Flag {
 			Text: "`file` with paths of members that the console hides, such as payment.card",
 		},
 		{
-			In: app.ServerFlags, Name: "reply-to", To: &o.replyTo,
+			In: app.ServerFlags, Name: "reply-to", To: &o.ReplyTo,
 			Text: "`names` that orders may have as replyTo; each gets a queue status-NAME",
 		},
 		{
-			In: app.ServerFlags, Name: "sweep-every", To: &o.sweep, Least: "1ms", Most: "1h",
+			In: app.ServerFlags, Name: "sweep-every", To: &o.SweepEvery, Least: "1ms", Most: "1h",
 			Text: "how often the Supervisor looks for overdue steps",
 		},
 	}...)
@@ -188,15 +181,15 @@ func (o *devOptions) reportFlags() []app.Flag {
 			Text: "`program` with arguments that gets each alert as JSON on standard input; no shell",
 		},
 		{
-			In: app.AlertFlags, Name: "alert-reminder", To: &o.onAlert.Reminder,
+			In: app.AlertFlags, Name: "alert-reminder", To: &o.OnAlert.Reminder,
 			Text: "time until the next alert while orders still wait; a negative time means no reminder",
 		},
 		{
-			In: app.AlertFlags, Name: "alert-webhook", To: &o.onAlert.Webhook,
+			In: app.AlertFlags, Name: "alert-webhook", To: &o.OnAlert.Webhook,
 			Text: "`URL` that gets each alert as JSON",
 		},
 		{
-			In: app.AlertFlags, Name: "alert-window", To: &o.onAlert.Window,
+			In: app.AlertFlags, Name: "alert-window", To: &o.OnAlert.Window,
 			Text: "shortest time before an alert reports that no order stands for this reason any more",
 		},
 		{In: app.LogFlags, Name: "log-format", To: &o.logFormat, Of: []string{"text", "json"}, Text: "text or json"},
@@ -215,16 +208,16 @@ const startAdvice = "\nor begin with a small project: `stepkeeper init shop && c
 	"dev`\nor with the one that is built in: `stepkeeper dev --example`"
 
 func (o *devOptions) check() error {
-	if err := checkLoopback("--listen", o.listen); err != nil {
+	if err := checkLoopback("--listen", o.Listen); err != nil {
 		return err
 	}
-	if o.answers != "" {
-		if err := checkLoopback("--answers-listen", o.answers); err != nil {
+	if o.AnswersListen != "" {
+		if err := checkLoopback("--answers-listen", o.AnswersListen); err != nil {
 			return err
 		}
 	}
-	o.onAlert.Command = strings.Fields(o.command)
-	if err := o.onAlert.Check(); err != nil {
+	o.OnAlert.Command = strings.Fields(o.command)
+	if err := o.OnAlert.Check(); err != nil {
 		return failure.Wrap(err, failure.Usage,
 			"see --alert-webhook, --alert-command and --alert-window of `stepkeeper dev --help`",
 			"the settings of alerts are wrong")
@@ -232,32 +225,32 @@ func (o *devOptions) check() error {
 	if err := o.checkKeep(); err != nil {
 		return err
 	}
-	info, err := os.Stat(o.workflows)
+	info, err := os.Stat(o.Workflows)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return failure.New(failure.NotFound, "name the folder with your workflow files: --workflows DIR"+
-			startAdvice, "there is no folder %s", o.workflows)
+			startAdvice, "there is no folder %s", o.Workflows)
 	case err != nil:
 		return failure.Wrap(err, failure.Usage, "name another folder with --workflows",
-			"the folder %s cannot be read", o.workflows)
+			"the folder %s cannot be read", o.Workflows)
 	case !info.IsDir():
 		return failure.New(failure.Usage, "give --workflows the folder that the file is in",
-			"%s is not a folder", o.workflows)
+			"%s is not a folder", o.Workflows)
 	}
-	if _, err := os.Stat(o.agents); err != nil {
+	if _, err := os.Stat(o.Agents); err != nil && o.Operations == nil {
 		return failure.Wrap(err, failure.NotFound, "name the file that lists your agents: --agents FILE"+
-			startAdvice, "the agents file %s cannot be read", o.agents)
+			startAdvice, "the agents file %s cannot be read", o.Agents)
 	}
 	return nil
 }
 
 func (o *devOptions) checkKeep() error {
-	if o.keep == 0 || o.keep >= sqlite.MinKeep && o.keep <= (36500*core.Day).Std() {
+	if o.Keep == 0 || o.Keep >= sqlite.MinKeep && o.Keep <= (36500*core.Day).Std() {
 		return nil
 	}
 	return failure.New(failure.Usage, fmt.Sprintf("give days, like --keep 30d, at least %s: a "+
 		"request or a repeated order can arrive that late", workflow.Short(core.DurationOf(sqlite.MinKeep))),
-		"--keep %s is refused", o.keep)
+		"--keep %s is refused", o.Keep)
 }
 
 // checkLoopback returns an error if the address is not on the loopback interface. Other machines must not
@@ -290,24 +283,26 @@ func outliveReaders() (stop func()) {
 func runDev(ctx context.Context, o *devOptions) error {
 	defer outliveReaders()()
 	embedded.SetCollector(o.app.Getenv)
-	log := o.logger()
+	o.Log = o.logger()
 	if o.example != "" {
-		example, err := startExample(ctx, o.example, o.listen)
+		example, err := startExample(ctx, o.example, o.Listen)
 		if err != nil {
 			return failure.Wrap(err, failure.General, "check the space and the permissions of "+os.TempDir(),
 				"the example cannot be started")
 		}
-		defer example.close(log)
-		o.data = example.data()
-		o.workflows = example.workflows()
-		o.agents = example.agents()
+		defer example.close(o.Log)
+		o.Data = example.data()
+		o.Workflows = example.workflows()
+		o.Agents = example.agents()
+		o.Operations = example.operations
 		o.orders = example.orders()
 		o.next = example.next
 	}
 	if err := o.check(); err != nil {
 		return err
 	}
-	clock, err := o.clock()
+	var err error
+	o.Clock, err = o.clock()
 	if err != nil {
 		return err
 	}
@@ -315,26 +310,20 @@ func runDev(ctx context.Context, o *devOptions) error {
 	if err != nil {
 		return err
 	}
-	tracer, closeTracer, err := o.tracer(ctx, log)
+	o.Pages = o.pages(redaction)
+	closeTracer, err := o.trace(ctx)
 	if err != nil {
 		return err
 	}
 	defer closeTracer()
-	return o.serve(ctx, embedded.Options{
-		Pages: o.pages(log, redaction), PagePaths: console.Paths,
-		Data: o.data, Listen: o.listen, AnswersListen: o.answers, Workflows: o.workflows,
-		Agents:  o.agents,
-		ReplyTo: o.replyTo, MaxOpen: o.maxOpen, SweepEvery: o.sweep, LongestWait: o.longestWait, Keep: o.keep,
-		NewTokenKey: o.newKey, OnAlert: o.onAlert, Tracer: tracer, Log: log, Clock: clock,
-		Version: app.ReadVersion().Version, Ready: o.ready,
-	})
+	return o.serve(ctx)
 }
 
 // serve runs the server. If ctx ends, serve waits for the server for at most drainTime.
-func (o *devOptions) serve(ctx context.Context, options embedded.Options) (err error) {
+func (o *devOptions) serve(ctx context.Context) (err error) {
 	ended := make(chan error, 1)
 	go func() {
-		ended <- port.Guard(options.Log, "the server", func() error { return o.app.Runtime(ctx, options) })
+		ended <- port.Guard(o.Log, "the server", func() error { return o.app.Runtime(ctx, o.Options) })
 	}()
 	select {
 	case err = <-ended:
@@ -361,12 +350,12 @@ func addressAdvice(err error) string {
 		"port with --listen or --answers-listen, 0 takes a free one"
 }
 
-// tracer returns a tracer and a function that closes the tracer. The tracer is nil if no collector is set, or
+// trace sets the tracer, and returns a function that closes it. The tracer stays nil if no collector is set, or
 // if the environment variable has no valid address.
-func (o *devOptions) tracer(ctx context.Context, log *slog.Logger) (port.Tracer, func(), error) {
+func (o *devOptions) trace(ctx context.Context) (closed func(), err error) {
 	endpoint := cmp.Or(o.otlp, o.app.Getenv(deployment.VarTraces))
 	if endpoint == "" {
-		return nil, func() {}, nil
+		return func() {}, nil
 	}
 	header, err := tracing.Headers(o.app.Getenv(tracing.VarHeaders))
 	if err != nil { // The variable may be set for other programs.
@@ -374,23 +363,24 @@ func (o *devOptions) tracer(ctx context.Context, log *slog.Logger) (port.Tracer,
 	}
 	t, err := tracing.New(tracing.Options{
 		Endpoint: endpoint, Service: "stepkeeper",
-		Version: app.ReadVersion().Version, Header: header, Proxy: http.ProxyFromEnvironment, MaxSpans: 8192,
-		SendTime: 5 * time.Second, Pause: 5 * time.Second, Log: log,
+		Version: o.Version, Header: header, Proxy: http.ProxyFromEnvironment, MaxSpans: 8192,
+		SendTime: 5 * time.Second, Pause: 5 * time.Second, Log: o.Log,
 	})
 	switch {
 	case err != nil && o.otlp == "": // The variable may be set for other programs.
 		o.app.Warn("no spans are sent, for " + deployment.VarTraces + " cannot be used: " + err.Error())
-		return nil, func() {}, nil
+		return func() {}, nil
 	case err != nil:
-		return nil, nil, failure.Wrap(err, failure.Usage, "correct --otlp", "the address for spans is wrong")
+		return nil, failure.Wrap(err, failure.Usage, "correct --otlp", "the address for spans is wrong")
 	}
 	running, stop := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		port.Always(running, log, "the sender of spans", func() { t.Run(running) })
+		port.Always(running, o.Log, "the sender of spans", func() { t.Run(running) })
 	}()
-	return t, func() {
+	o.Tracer = t
+	return func() {
 		stop()
 		select {
 		case <-ended:
@@ -420,7 +410,7 @@ func (o *devOptions) ready(s embedded.Started) {
 		checked = "its check goes on"
 	}
 	text := fmt.Sprintf("stepkeeper dev ready on %s (data %s, %s, %s, %s)\n",
-		s.Address, o.data, checked, view.Count(s.Workflows, "workflow"), view.Count(s.Agents, "agent"))
+		s.Address, o.Data, checked, view.Count(s.Workflows, "workflow"), view.Count(s.Agents, "agent"))
 	if s.Answers != "" {
 		text += fmt.Sprintf("pages of answers, and nothing else, on %s\n", s.Answers)
 	}
@@ -432,7 +422,7 @@ func (o *devOptions) ready(s embedded.Started) {
 		text += fmt.Sprintf("in another terminal: %s\n", o.next(server))
 	}
 	o.app.PrintReady(s.Address, devReady{
-		Ready: true, URL: s.Address, Answers: s.Answers, Data: o.data,
+		Ready: true, URL: s.Address, Answers: s.Answers, Data: o.Data,
 		Workflows: s.Workflows, Agents: s.Agents, Checked: s.Checked, Orders: o.orders,
 	}, text)
 }

@@ -9,21 +9,18 @@ import (
 	"io/fs"
 	"log/slog"
 	"maps"
-	"net"
-	"net/http"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/stepkeeper/stepkeeper/demo/agents"
 	"github.com/stepkeeper/stepkeeper/demo/services"
 	"github.com/stepkeeper/stepkeeper/demo/shop"
 	"github.com/stepkeeper/stepkeeper/examples"
-	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
 
@@ -34,14 +31,15 @@ const exampleOrders = 40
 // calls.
 const exampleOrder = "order"
 
-// example is a built-in workflow with its remote services, in a temporary folder. The services inject no
-// faults. At the end the folder is removed, because the services always start without records.
+// example is a built-in workflow with its agents, in a temporary folder. The agents of exampleOrder call services,
+// which inject no faults; those of the other examples are functions of this process. At the end the folder is
+// removed, because the services always start without records.
 type example struct {
-	name   string
-	dir    string
-	listen string          // address of the server, for links in the workflows
-	fleet  *services.Fleet // services of the example exampleOrder; nil for other examples
-	stop   func() error    // function that stops the service of the other examples; nil for exampleOrder
+	name       string
+	dir        string
+	listen     string                       // address of the server, for links in the workflows
+	fleet      *services.Fleet              // services of the example exampleOrder; nil for other examples
+	operations map[string]worker.Operations // agents of the other examples; nil for exampleOrder
 }
 
 func exampleNames() []string {
@@ -114,7 +112,7 @@ func (e *example) writeWorkflows() (agents []string, err error) {
 	return slices.Compact(agents), err
 }
 
-// startOne writes the files of an example and starts the service that the agents call.
+// startOne writes the files of an example and makes its agents.
 func (e *example) startOne() error {
 	names, err := e.writeWorkflows()
 	if err != nil {
@@ -128,31 +126,11 @@ func (e *example) startOne() error {
 	if err != nil {
 		return err
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	service := &exampleService{outputs: outputs, keys: map[string][]string{}}
-	server := &http.Server{Handler: service, ReadHeaderTimeout: time.Second}
-	ended := make(chan error)
-	go func() {
-		ended <- port.Guard(nil, "the example's service", func() error { return server.Serve(listener) })
-	}()
-	e.stop = func() error {
-		err := server.Close()
-		if served := <-ended; !errors.Is(served, http.ErrServerClosed) {
-			err = errors.Join(err, served)
-		}
-		return err
-	}
-	var agents strings.Builder
-	agents.WriteString("agents:\n")
+	e.operations = map[string]worker.Operations{}
 	for _, agent := range names {
-		fmt.Fprintf(&agents, "  %s: {url: \"http://%s/%s\", allow: {loopback: true}, classify: {425: "+
-			"not-yet}}\n", agent, listener.Addr(), agent)
+		e.operations[agent] = operationsOf(agent, outputs)
 	}
-	return errors.Join(os.WriteFile(e.agents(), []byte(agents.String()), 0o600),
-		os.WriteFile(e.orders(), order, 0o600))
+	return os.WriteFile(e.orders(), order, 0o600)
 }
 
 // outputsOf returns what the operations of an example return.
@@ -168,45 +146,31 @@ func outputsOf(name string) (map[string][]json.RawMessage, error) {
 	return outputs, json.Unmarshal(text, &outputs)
 }
 
-// exampleService is an HTTP service for the examples. Every operation succeeds, with two exceptions. The
-// operation ship of the agent fedex always fails. The operation collected returns "not yet" to the first
-// request with each key.
-type exampleService struct {
-	outputs map[string][]json.RawMessage
-
-	mu   sync.Mutex
-	keys map[string][]string // keys of the requests for each operation, in the order of the first requests
-}
-
-func (s *exampleService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	agent, operation, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
-	if agent == "fedex" && operation == "ship" {
-		http.Error(w, "down for maintenance", http.StatusServiceUnavailable)
-		return
-	}
-	at, again := s.place(agent+"."+operation, r.Header.Get("Idempotency-Key"))
-	if operation == "collected" && !again {
-		http.Error(w, "no carrier was here", http.StatusTooEarly)
-		return
-	}
-	w.Header().Set("Content-Type", "application/json")
-	output := json.RawMessage("{}")
-	if all := s.outputs[agent+"."+operation]; len(all) > 0 {
-		output = all[min(at, len(all)-1)]
-	}
-	_, _ = w.Write(output)
-}
-
-// place returns the place of a key among those of an operation. It also returns whether the key came before.
-func (s *exampleService) place(operation, key string) (at int, again bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	at = slices.Index(s.keys[operation], key)
-	if at >= 0 {
-		return at, true
-	}
-	s.keys[operation] = append(s.keys[operation], key)
-	return len(s.keys[operation]) - 1, false
+// operationsOf returns the operations of an agent of an example. Every operation succeeds, with two exceptions. The
+// operation ship of the agent fedex always fails. The operation collected is not yet possible at the first request
+// with each key.
+func operationsOf(agent string, outputs map[string][]json.RawMessage) worker.Operations {
+	var mu sync.Mutex
+	keys := map[string][]string{} // keys of the requests for each operation, in the order of the first requests
+	return worker.Operations{worker.AnyOperation: {Run: func(_ context.Context, c worker.Call) (any, error) {
+		if agent == "fedex" && c.Name == "ship" {
+			return nil, worker.WithCode(errors.New("down for maintenance"), "http-503")
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		at := slices.Index(keys[c.Name], c.Key)
+		if at < 0 {
+			at = len(keys[c.Name])
+			keys[c.Name] = append(keys[c.Name], c.Key)
+			if c.Name == "collected" {
+				return nil, worker.NotYet(0)
+			}
+		}
+		if all := outputs[agent+"."+c.Name]; len(all) > 0 {
+			return all[min(at, len(all)-1)], nil
+		}
+		return json.RawMessage("{}"), nil
+	}}}
 }
 
 // next returns the first commands for the user to run in another terminal. server contains the flags that
@@ -236,7 +200,14 @@ func someOrders() []byte {
 
 func (e *example) data() string      { return filepath.Join(e.dir, "data") }
 func (e *example) workflows() string { return filepath.Join(e.dir, "workflows") }
-func (e *example) agents() string    { return filepath.Join(e.dir, "agents.yaml") }
+
+// agents returns the name of the agents file; "" if the agents are functions.
+func (e *example) agents() string {
+	if e.operations != nil {
+		return ""
+	}
+	return filepath.Join(e.dir, "agents.yaml")
+}
 
 // orders returns the name of the file with the example's orders.
 func (e *example) orders() string {
@@ -256,9 +227,6 @@ func (e *example) remove() error {
 	var err error
 	if e.fleet != nil {
 		err = e.fleet.Close()
-	}
-	if e.stop != nil {
-		err = e.stop()
 	}
 	return errors.Join(err, os.RemoveAll(e.dir))
 }

@@ -106,7 +106,7 @@ type sayer = func(why, format string, args ...any) Advice
 // whether one of these steps is in doubt at a plain service.
 func facts(t *view.Task, say sayer) (resolve []Advice, plain bool) {
 	for _, s := range t.Steps {
-		for _, fact := range []core.Fact{core.Happened, core.NotHappened, core.Undone} {
+		for _, fact := range core.Facts {
 			a := say(whenToState(*t, s, fact), "resolve %s %s %s", t.OrderID, s.Name, fact)
 			a.Do = view.Command{Command: "resolve", Step: s.Name, Fact: fact}
 			if a.Why != "" && accepts(*t, a.Do) {
@@ -120,9 +120,8 @@ func facts(t *view.Task, say sayer) (resolve []Advice, plain bool) {
 
 // MayOutput reports whether the operator can give a step's output together with the fact.
 func MayOutput(t *view.Task, step string, fact core.Fact) bool {
-	i := slices.IndexFunc(t.Steps, func(s view.Step) bool { return s.Name == step })
-	return fact == core.Happened && t.Phase != core.Undoing && i >= 0 && !undoneAlone(t.Steps[i]) &&
-		t.Steps[i].Kind != view.KindWait
+	s := t.Step(step)
+	return fact == core.Happened && t.Phase != core.Undoing && s != nil && !undoneAlone(*s) && s.Kind != view.KindWait
 }
 
 func answerAdvice(say sayer, t *view.Task, s *view.Step) Advice {

@@ -274,11 +274,11 @@ func (p Page) first(s view.Step, t view.Task) string {
 	}
 	var undoing []string
 	for _, m := range s.Any.Members {
-		i := slices.IndexFunc(t.Steps, func(o view.Step) bool { return o.Name == core.MemberName(s.Name, m) })
-		if s.State != core.Settling || i < 0 || slices.Contains(s.Any.Won, m) {
+		o := t.Step(core.MemberName(s.Name, m))
+		if s.State != core.Settling || o == nil || slices.Contains(s.Any.Won, m) {
 			continue
 		}
-		switch o := t.Steps[i]; {
+		switch {
 		case o.State == core.UndoWait && o.WakeAt != 0:
 			undoing = append(undoing, m+" (waits until "+clock(o.WakeAt)+")")
 		case o.State != core.Skipped && o.State != core.Compensated:

@@ -76,12 +76,6 @@ func plainStyle() table.Style {
 	return s
 }
 
-// States lists the states of an order.
-var States = []string{
-	string(core.Processing), string(core.Compensating), string(core.Processed),
-	string(core.Compensated), string(core.Cancelled), string(core.Closed), string(core.Error),
-}
-
 func clock(t core.Time) string { return t.Std().Format("15:04:05.000") }
 
 // Moment returns the date and time in UTC.

@@ -3,7 +3,6 @@ package scaffold
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -19,7 +18,6 @@ var ErrNoProject = errors.New("it holds no project: agents.yaml and the folder w
 // Actions. The folder aws has its own Go module. The project's module therefore depends on neither the CDK
 // nor npm packages.
 type AWS struct {
-	Go         string // Go version for go.mod
 	Stepkeeper Module // required module of Stepkeeper
 
 	Name string // start of the stacks' names, derived from the name of the project's folder
@@ -62,23 +60,11 @@ func (a AWS) files(dir, path string) (map[string][]byte, error) {
 	if path == "" {
 		path = "example.com/" + a.Name
 	}
-	files := map[string][]byte{}
-	err = fs.WalkDir(templates, "template/aws", func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		name, filled := strings.CutSuffix(strings.TrimPrefix(path, "template/aws/"), ".tmpl")
-		if filled {
-			files[hidden(name)], err = fill(path, a)
-		} else {
-			files[hidden(name)], err = templates.ReadFile(path)
-		}
-		return err
-	})
+	files, err := filled(templates, "template/aws", a)
 	if err != nil {
 		return nil, err
 	}
-	module, err := a.Stepkeeper.files(filepath.Join(dir, "aws"), path+"/aws", a.Go, "")
+	module, err := a.Stepkeeper.files(filepath.Join(dir, "aws"), path+"/aws", "")
 	if err != nil {
 		return nil, err
 	}

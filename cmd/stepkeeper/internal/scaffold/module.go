@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -113,9 +114,9 @@ var (
 //
 // If m is a working copy, go.mod requires the same versions as the working copy, and the result also contains
 // go.sum. The go command then needs no network.
-func (m Module) files(dir, path, release, modules string) (map[string][]byte, error) {
+func (m Module) files(dir, path, modules string) (map[string][]byte, error) {
 	f := new(modfile.File)
-	if err := errors.Join(f.AddModuleStmt(path), f.AddGoStmt(release)); err != nil {
+	if err := errors.Join(f.AddModuleStmt(path), f.AddGoStmt(goRelease(runtime.Version()))); err != nil {
 		return nil, err
 	}
 	files := map[string][]byte{}
@@ -180,4 +181,15 @@ func relative(dir, folder string) string {
 		path = "./" + path
 	}
 	return path
+}
+
+var release = regexp.MustCompile(`^go(\d+\.\d+)`)
+
+// goRelease returns the Go version for a new go.mod file. For example, it returns "1.26.0" for "go1.26.8".
+func goRelease(version string) string {
+	if m := release.FindStringSubmatch(version); m != nil {
+		return m[1] + ".0"
+	}
+	// A development version of Go has no release number. Use the version that Stepkeeper requires.
+	return "1.26.0"
 }

@@ -12,7 +12,7 @@ import (
 // A program that has no module version writes a project that needs no module.
 func TestProjectWithoutModule(t *testing.T) {
 	dir := t.TempDir()
-	files, err := Project{Path: "example.com/shop", Go: "1.26.0"}.Write(dir)
+	files, err := Project{Path: "example.com/shop"}.Write(dir)
 	require.NoError(t, err)
 	for _, name := range files {
 		text, err := os.ReadFile(filepath.Join(dir, name))
@@ -53,12 +53,21 @@ func TestModules(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(filepath.Join(odd, name), text, 0o600))
 	}
-	files, err := Module{Dir: odd}.files(filepath.Dir(odd), "example.com/shop", "1.26.0", agentModules)
+	files, err := Module{Dir: odd}.files(filepath.Dir(odd), "example.com/shop", agentModules)
 	require.NoError(t, err)
 	require.Contains(t, string(files["go.mod"]), `=> "./a folder (1)"`)
 	require.NotEmpty(t, files["go.sum"])
-	files, err = Module{Version: "v1.2.3"}.files(".", "example.com/shop", "1.26.0", agentModules)
+	files, err = Module{Version: "v1.2.3"}.files(".", "example.com/shop", agentModules)
 	require.NoError(t, err)
 	require.Contains(t, string(files["go.mod"]), "require "+modulePath+" v1.2.3")
 	require.Empty(t, files["go.sum"])
+}
+
+func TestGoRelease(t *testing.T) {
+	for version, want := range map[string]string{
+		"go1.26.8": "1.26.0", "go1.27rc1": "1.27.0",
+		"devel go1.28-abc": "1.26.0", "go1.30": "1.30.0",
+	} {
+		require.Equal(t, want, goRelease(version), version)
+	}
 }

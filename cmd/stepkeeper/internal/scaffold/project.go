@@ -2,7 +2,6 @@ package scaffold
 
 import (
 	"bytes"
-	"io/fs"
 	"maps"
 	"os"
 
@@ -19,7 +18,6 @@ const (
 // test.
 type Project struct {
 	Path       string // path of the project's Go module
-	Go         string // Go version for go.mod
 	Stepkeeper Module // required module of Stepkeeper; without a module, the project has no test
 	AWS        bool   // true to add the files that deploy the project to AWS
 }
@@ -33,25 +31,21 @@ func (p Project) Write(dir string) ([]string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
-	files, err := p.Stepkeeper.files(dir, p.Path, p.Go, projectModules)
+	files, err := filled(booking.Files, ".", nil)
 	if err != nil {
 		return nil, err
 	}
-	err = fs.WalkDir(booking.Files, ".", func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || name == bookingTest && !p.Stepkeeper.Known() {
-			return err
-		}
-		files[hidden(name)], err = booking.Files.ReadFile(name)
-		return err
-	})
+	module, err := p.Stepkeeper.files(dir, p.Path, projectModules)
 	if err != nil {
 		return nil, err
 	}
+	maps.Copy(files, module)
 	if !p.Stepkeeper.Known() {
+		delete(files, bookingTest)
 		files["README.md"] = withoutTest(files["README.md"])
 	}
 	if p.AWS {
-		own, err := AWS{Go: p.Go, Stepkeeper: p.Stepkeeper}.files(dir, p.Path)
+		own, err := AWS{Stepkeeper: p.Stepkeeper}.files(dir, p.Path)
 		if err != nil {
 			return nil, err
 		}

@@ -38,7 +38,6 @@ type Agent struct {
 	Undo       string // name of the undo operation
 	Language   string // one of Languages
 	Module     string // path of the new Go module
-	Go         string // Go version for go.mod
 	Stepkeeper Module // required module of Stepkeeper
 }
 
@@ -115,12 +114,21 @@ func (a Agent) Write(dir string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	files, err := a.render(required)
+	data := struct {
+		Agent
+		Package string
+	}{a, required}
+	files, err := filled(templates, "template/all", data)
 	if err != nil {
 		return nil, err
 	}
+	own, err := filled(templates, "template/"+a.Language, data)
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(files, own)
 	if a.Language == "go" {
-		module, err := a.Stepkeeper.files(dir, a.Module, a.Go, agentModules)
+		module, err := a.Stepkeeper.files(dir, a.Module, agentModules)
 		if err != nil {
 			return nil, err
 		}
@@ -170,22 +178,19 @@ func hidden(name string) string {
 	return dir + base
 }
 
-func (a Agent) render(sdk string) (map[string][]byte, error) {
+// filled returns the files below a folder, under their real names. It fills the files whose names end in .tmpl.
+func filled(from fs.FS, folder string, data any) (map[string][]byte, error) {
 	files := map[string][]byte{}
-	data := struct {
-		Agent
-		Package string
-	}{a, sdk}
-	err := fs.WalkDir(templates, "template", func(path string, entry fs.DirEntry, err error) error {
-		name := strings.TrimSuffix(strings.TrimPrefix(path, "template/"), ".tmpl")
-		language, own, below := strings.Cut(name, "/")
-		switch {
-		case err != nil || entry.IsDir() || name == "partials" || below && language != a.Language:
+	err := fs.WalkDir(from, folder, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
 			return err
-		case below:
-			name = own
 		}
-		files[hidden(name)], err = fill(path, data)
+		name, isTemplate := strings.CutSuffix(strings.TrimPrefix(path, folder+"/"), ".tmpl")
+		if isTemplate {
+			files[hidden(name)], err = fill(path, data)
+		} else {
+			files[hidden(name)], err = fs.ReadFile(from, path)
+		}
 		return err
 	})
 	return files, err
