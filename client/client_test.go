@@ -258,6 +258,29 @@ func TestOrdersAreRepeatedWhenTheServerSays(t *testing.T) {
 	})
 }
 
+// slow reports once that it is busy, and does not respond to later requests.
+type slow struct{ asked bool }
+
+func (s *slow) RoundTrip(r *http.Request) (*http.Response, error) {
+	if s.asked {
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	}
+	s.asked = true
+	return &http.Response{StatusCode: http.StatusTooManyRequests, Body: http.NoBody}, nil
+}
+
+// If the time ends during a later attempt, the error keeps the reason of the earlier one.
+func TestATimeoutKeepsTheReasonOfTheAttemptBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		_, err := clientAt(t, "http://server", new(slow)).Get(ctx, "o")
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.ErrorIs(t, err, client.ErrBusy)
+	})
+}
+
 // A lost answer to a stored order is asked for again, and the order is known.
 func TestALostAnswerIsAskedForAgain(t *testing.T) {
 	r := newRig(t)
