@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -31,6 +32,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 	"github.com/stepkeeper/stepkeeper/shared/incident"
 	"github.com/stepkeeper/stepkeeper/shared/loopback"
+	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/tracing"
 	"github.com/stepkeeper/stepkeeper/shared/view"
@@ -232,6 +234,11 @@ func (o *devOptions) check() error {
 	if err := o.checkKeep(); err != nil {
 		return err
 	}
+	i := slices.IndexFunc(o.replyTo, func(name string) bool { return !message.ReplyToName(name) })
+	if i >= 0 {
+		return failure.New(failure.Usage, "give names of letters, digits and ._-, separated by commas: --reply-to shop,web",
+			"--reply-to %.80q is refused: no order can name it", o.replyTo[i])
+	}
 	info, err := os.Stat(o.workflows)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -245,8 +252,7 @@ func (o *devOptions) check() error {
 			"%s is not a folder", o.workflows)
 	}
 	if _, err := os.Stat(o.agents); err != nil {
-		return failure.Wrap(err, failure.NotFound, "name the file that lists your agents: --agents FILE"+
-			startAdvice, "the agents file %s cannot be read", o.agents)
+		return app.Unread(err, "name the file that lists your agents: --agents FILE"+startAdvice, "agents file")
 	}
 	return nil
 }
