@@ -98,6 +98,7 @@ It listens on the loopback interface only. New orders use a changed workflow fil
 
 Without flags it reads ./workflows and ./agents.yaml and writes ./data. With --example it runs a workflow that
 it ships with, and the services of that workflow, in a folder that it deletes at the end.`,
+	Args: app.Args{What: "no arguments, only flags; name an example with =, as in --example=order"},
 	Environment: map[string]string{
 		clockVariable:                 "file with the error of the clock, read again and again; for tests",
 		"OTEL_EXPORTER_OTLP_ENDPOINT": "collector of spans; --otlp wins",
