@@ -196,10 +196,14 @@ func again[T any](ctx context.Context, c *Client, f func(context.Context) (T, er
 		}
 		return err
 	})
-	if end := ctx.Err(); err != nil && end != nil && last != nil {
-		err = fmt.Errorf("%w (last: %w)", end, last)
+	end := ctx.Err()
+	switch {
+	case err == nil || end == nil || last == nil:
+		return got, err
+	case errors.Is(last, end): // as of a call within f
+		return got, last
 	}
-	return got, err
+	return got, fmt.Errorf("%w (last: %w)", end, last)
 }
 
 // Submit submits an order. It returns when the order is durable.

@@ -157,6 +157,7 @@ func TestSubmitSaysWhyAServerTakesNothing(t *testing.T) {
 		r := c.run(t, "submit", "--timeout", "30s", "-")
 		r.want(t, failure.Refused, "submission: the server accepts nothing now", "the disk is full")
 		require.NotContains(t, r.err, "is it running?")
+		require.Equal(t, 1, strings.Count(r.err, "deadline exceeded"), r.err)
 	})
 }
 
