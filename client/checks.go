@@ -216,7 +216,8 @@ func (h *overHTTP) Checks(ctx context.Context) ([]Check, error) {
 		case name == "store":
 			fix = fixStore(text)
 		case strings.HasPrefix(name, "workflow "):
-			fix = "correct its file, which `stepkeeper workflow validate` checks; its older version stays in force"
+			fix = "correct its file, which `stepkeeper workflow validate` checks; until then an older version stays in " +
+				"force, if there is one"
 		case strings.HasPrefix(name, "agent "):
 			fix = fixOutage(name, text)
 		case strings.HasPrefix(name, view.CheckReceiver):

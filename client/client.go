@@ -188,15 +188,22 @@ func executor(limit retryLimit) failsafe.Executor[any] {
 // attempts reach a limit, or when ctx ends.
 func again[T any](ctx context.Context, c *Client, f func(context.Context) (T, error)) (T, error) {
 	var got T
-	var last error // the library does not return this error if ctx ends
-	err := c.retry.WithContext(ctx).RunWithExecution(func(failsafe.Execution[any]) error {
-		got, last = f(ctx)
-		return last
+	var last error // of the last attempt that failed otherwise than by ctx; the library does not return it if ctx ends
+	err := c.retry.WithContext(ctx).RunWithExecution(func(failsafe.Execution[any]) (err error) {
+		got, err = f(ctx)
+		if !errors.Is(ctx.Err(), err) {
+			last = err
+		}
+		return err
 	})
-	if end := ctx.Err(); err != nil && end != nil && last != nil && !errors.Is(end, last) {
-		err = fmt.Errorf("%w (last: %w)", end, last)
+	end := ctx.Err()
+	switch {
+	case err == nil || end == nil || last == nil:
+		return got, err
+	case errors.Is(last, end): // as of a call within f
+		return got, last
 	}
-	return got, err
+	return got, fmt.Errorf("%w (last: %w)", end, last)
 }
 
 // Submit submits an order. It returns when the order is durable.

@@ -258,6 +258,29 @@ func TestOrdersAreRepeatedWhenTheServerSays(t *testing.T) {
 	})
 }
 
+// slow reports once that it is busy, and does not respond to later requests.
+type slow struct{ asked bool }
+
+func (s *slow) RoundTrip(r *http.Request) (*http.Response, error) {
+	if s.asked {
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	}
+	s.asked = true
+	return &http.Response{StatusCode: http.StatusTooManyRequests, Body: http.NoBody}, nil
+}
+
+// If the time ends during a later attempt, the error keeps the reason of the earlier one.
+func TestATimeoutKeepsTheReasonOfTheAttemptBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		_, err := clientAt(t, "http://server", new(slow)).Get(ctx, "o")
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.ErrorIs(t, err, client.ErrBusy)
+	})
+}
+
 // A lost answer to a stored order is asked for again, and the order is known.
 func TestALostAnswerIsAskedForAgain(t *testing.T) {
 	r := newRig(t)
@@ -272,11 +295,6 @@ func TestNoServerAnswers(t *testing.T) {
 		require.NoError(t, err)
 		_, err = c.Get(t.Context(), "o")
 		require.ErrorIs(t, err, client.ErrConnection)
-		foreign := httptest.NewServer(http.NotFoundHandler())
-		defer foreign.Close()
-		c, _ = client.New(foreign.URL)
-		_, err = c.Get(t.Context(), "o")
-		require.ErrorIs(t, err, client.ErrNotFound)
 	})
 }
 
@@ -555,14 +573,22 @@ func readings(ctx context.Context, c *client.Client) map[string]error {
 	return errs
 }
 
+// streamTypes has the media type of the streams by their requests' methods.
+var streamTypes = map[string]string{http.MethodGet: "text/event-stream", http.MethodPost: "application/x-ndjson"}
+
 // Every call returns an error if the response does not come from a Stepkeeper server, or breaks off.
 func TestAnswersThatCannotBeRead(t *testing.T) {
 	long := "data: " + strings.Repeat(" ", 17<<20) // longer than any answer that is read
 	for body, want := range map[string]error{
 		"data: <html>\n": client.ErrAnswer, "": client.ErrConnection,
-		long: client.ErrAnswer,
+		long: client.ErrAnswer, "<html>": client.ErrAnswer,
 	} {
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if body == "<html>" {
+				w.Header().Set("Content-Type", "text/html")
+			} else {
+				w.Header().Set("Content-Type", streamTypes[r.Method])
+			}
 			if body == "" {
 				w.Header().Set("Content-Length", "10")
 			}
@@ -577,13 +603,25 @@ func TestAnswersThatCannotBeRead(t *testing.T) {
 		}
 		s.Close()
 	}
-	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(http.StatusBadRequest)
-	}))
-	defer refusing.Close()
-	c, _ := client.New(refusing.URL)
-	for name, err := range readings(t.Context(), c) {
-		require.ErrorIs(t, err, client.ErrInvalid, name)
+}
+
+// A status without an error of Stepkeeper is no verdict: another server does not know whether an order exists.
+// A proxy does know that it cannot reach the server.
+func TestStatusesOfSomethingElse(t *testing.T) {
+	for status, want := range map[int]error{
+		400: client.ErrAnswer, 401: client.ErrAnswer, 404: client.ErrAnswer, 409: client.ErrAnswer,
+		429: client.ErrBusy, 502: client.ErrInternal, 503: client.ErrUnavailable,
+	} {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(status)
+			_, _ = io.WriteString(w, "<html>")
+		}))
+		c, err := client.New(s.URL, client.WithRetry(1, time.Second))
+		require.NoError(t, err)
+		for name, err := range readings(t.Context(), c) {
+			require.ErrorIs(t, err, want, "%d: %s", status, name)
+		}
+		s.Close()
 	}
 }
 

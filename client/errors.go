@@ -92,8 +92,16 @@ func doubtful(err error) bool {
 // operator has restored the data.
 const codeStoreDamaged = "store-damaged"
 
+// foreign reports whether something else than a Stepkeeper server responded, such as a login page: a server
+// gives a code with each error. A proxy may report for a server that it is away or busy.
+func (e *Error) foreign() bool {
+	return e.Code == "" && e.Status < 500 && e.Status != http.StatusTooManyRequests
+}
+
 func (e *Error) kind() error {
 	switch {
+	case e.foreign():
+		return ErrAnswer
 	case e.Status == http.StatusNotFound:
 		return ErrNotFound
 	case e.Status == http.StatusConflict:

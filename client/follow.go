@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -100,7 +101,7 @@ func (h *overHTTP) Changes(ctx context.Context, id string) iter.Seq[error] {
 			return
 		}
 		defer resp.Body.Close()
-		for line, err := range wholeLines(ctx, resp.Body, maxEvent) {
+		for line, err := range wholeLines(ctx, resp, eventsType, maxEvent) {
 			silent.Reset(silence)
 			if err == nil && string(line) != "event: changed" {
 				continue
@@ -112,6 +113,8 @@ func (h *overHTTP) Changes(ctx context.Context, id string) iter.Seq[error] {
 		yield(broken(ctx, io.ErrUnexpectedEOF)) // the server ends the stream only if its process ends
 	}
 }
+
+const eventsType = "text/event-stream"
 
 // maxEvent is the maximum length of a line in a stream of events, in bytes.
 const maxEvent = 4 << 20
@@ -125,7 +128,7 @@ func (h *overHTTP) Follow(ctx context.Context, id string, after int64) iter.Seq2
 			return
 		}
 		defer resp.Body.Close()
-		for line, err := range wholeLines(ctx, resp.Body, maxEvent) {
+		for line, err := range wholeLines(ctx, resp, eventsType, maxEvent) {
 			data, ok := bytes.CutPrefix(line, []byte("data: "))
 			if err == nil && !ok {
 				continue
@@ -151,10 +154,16 @@ func (h *overHTTP) Follow(ctx context.Context, id string, after int64) iter.Seq2
 
 // wholeLines yields the lines of a stream without their line ends. It omits a last line without a line end,
 // because the line may be incomplete. A yielded line is valid until the next iteration. After an error,
-// wholeLines yields nothing more.
-func wholeLines(ctx context.Context, body io.Reader, longest int) iter.Seq2[[]byte, error] {
+// wholeLines yields nothing more. A response of another media type does not come from a Stepkeeper server: its
+// missing lines are no broken connection.
+func wholeLines(ctx context.Context, resp *http.Response, media string, longest int) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
-		in := bufio.NewScanner(body)
+		got := resp.Header.Get("Content-Type")
+		if !strings.HasPrefix(got, media) {
+			yield(nil, fmt.Errorf("%w: its Content-Type is %q instead of %s", ErrAnswer, got, media))
+			return
+		}
+		in := bufio.NewScanner(resp.Body)
 		in.Buffer(nil, longest)
 		in.Split(func(data []byte, _ bool) (int, []byte, error) { return bufio.ScanLines(data, false) })
 		for in.Scan() {

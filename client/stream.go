@@ -145,7 +145,7 @@ func (h *overHTTP) Stream(ctx context.Context, next func() ([]byte, bool), answe
 		return err
 	}
 	defer resp.Body.Close()
-	for line, err := range wholeLines(ctx, resp.Body, maxAnswerLine) {
+	for line, err := range wholeLines(ctx, resp, linesType, maxAnswerLine) {
 		if err != nil {
 			return fmt.Errorf("stream of orders: %w", err)
 		}

@@ -214,7 +214,11 @@ func readServices(data []byte) (file serviceFile, err error) {
 		return file, err
 	}
 	d := yaml.NewDecoder(bytes.NewReader(data), yaml.Strict(), yaml.CustomUnmarshaler(readEntry))
-	if err := d.Decode(&file); err != nil {
+	err = d.Decode(&file)
+	if errors.Is(err, io.EOF) {
+		err = errors.New("the file is empty; leave it out if the services do what the workflow declares")
+	}
+	if err != nil {
 		return file, err
 	}
 	var second any

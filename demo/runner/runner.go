@@ -86,8 +86,8 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	if o.Report != "" {
 		err = errors.Join(err, stage.Write(o.Report, report))
 	}
-	if err == nil {
-		return report, remove()
+	if err == nil || ctx.Err() != nil { // an interrupted run leaves nothing to look into
+		return report, errors.Join(err, remove())
 	}
 	return report, fmt.Errorf("%w\n  ledgers, data and log are kept in %s", err, dir)
 }

@@ -141,6 +141,20 @@ func TestOrdersUnderWayAreNoViolations(t *testing.T) {
 	require.Contains(t, fmt.Sprint(o.Out), "is no violation")
 }
 
+func TestAnInterruptedDemoLeavesNoFolder(t *testing.T) {
+	o := quick(t, some())
+	o.Dir = ""
+	temporary := t.TempDir()
+	t.Setenv("TMPDIR", temporary)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := runner.Run(ctx, o)
+	require.ErrorIs(t, err, context.Canceled)
+	left, err := os.ReadDir(temporary)
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
+
 // A file may begin with a byte order mark, end without a newline, and have blank lines, line ends of Windows, lines that
 // are no orders, and prices with decimals. It may be empty.
 func TestFilesOfAnyForm(t *testing.T) {

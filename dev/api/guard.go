@@ -14,7 +14,7 @@ import (
 )
 
 // guard wraps every handler. It turns panics into responses. It refuses paths that a proxy and this server
-// could read differently.
+// could read differently, and compressed bodies, in which no handler would find JSON.
 func guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(under http.ResponseWriter, r *http.Request) {
 		w := &response{ResponseWriter: under}
@@ -30,6 +30,12 @@ func guard(next http.Handler) http.Handler {
 				"the path has a dot segment, a doubled, encoded or backward slash, or a sign that no path "+
 					"here has; "+
 					"write it plainly"))
+			return
+		}
+		coding := r.Header.Get("Content-Encoding")
+		if coding != "" && coding != "identity" {
+			writeProblem(w, problem(http.StatusUnsupportedMediaType, CodeMediaType,
+				"Content-Encoding %.40q is not read here; send the body without compression", coding))
 			return
 		}
 		w.Header().Set("X-Content-Type-Options", "nosniff")

@@ -230,6 +230,7 @@ func TestBodiesThatAreTooLargeAreAnswered(t *testing.T) {
 		"nothing": {"POST /nothing HTTP/1.1\r\n", 404},
 		"other":   {"POST /v1/orders HTTP/1.1\r\nOrigin: http://example.com\r\n", 403},
 		"media":   {"POST /v1/orders HTTP/1.1\r\nContent-Type: text/plain\r\n", 415},
+		"coding":  {"POST /v1/orders HTTP/1.1\r\nContent-Type: application/x-ndjson\r\nContent-Encoding: gzip\r\n", 415},
 	} {
 		for _, chunked := range []bool{false, true} {
 			length := fmt.Sprintf("Content-Length: %d\r\n\r\n", size)

@@ -207,7 +207,7 @@ func (m *Control) checkFields() error {
 	switch {
 	case !taskPattern.MatchString(m.OrderID):
 		return unreadable("task %.140q is no order's ID", m.OrderID)
-	case m.ReplyTo != "" && !replyToPattern.MatchString(m.ReplyTo):
+	case m.ReplyTo != "" && !ReplyToName(m.ReplyTo):
 		return unreadable("replyTo %.100q must be the logical name of a deployed queue or bus", m.ReplyTo)
 	case m.Tries < 0:
 		return unreadable("tries counts from 0")

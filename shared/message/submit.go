@@ -229,7 +229,7 @@ func (o *SubmitOrder) Check() error {
 			"order is missing or null; send the order itself, any other JSON value")
 	case o.Priority != "" && o.Priority != PriorityNormal && o.Priority != PriorityHigh:
 		return refuse(CodeInvalid, "priority", `priority %.40q must be "normal" or "high"`, o.Priority)
-	case o.ReplyTo != "" && !replyToPattern.MatchString(o.ReplyTo):
+	case o.ReplyTo != "" && !ReplyToName(o.ReplyTo):
 		return refuse(CodeInvalid, "replyTo",
 			"replyTo %.100q must be the logical name of a deployed queue or bus, never an address", o.ReplyTo)
 	case o.Deadline != 0 && (o.Deadline < 0 || o.Deadline > maxDeadline):
@@ -258,13 +258,16 @@ func Notes(priority string) []string {
 	}
 }
 
+// ReplyToName reports whether an order can have the name as its reply-to.
+func ReplyToName(name string) bool { return replyToPattern.MatchString(name) }
+
 // Known returns the ID and the reply-to of a refused submission. It replaces an invalid value by "", because
 // the message about the refusal may contain only valid names.
 func (o *SubmitOrder) Known() (orderID, replyTo string) {
 	if idPattern.MatchString(o.OrderID) {
 		orderID = o.OrderID
 	}
-	if replyToPattern.MatchString(o.ReplyTo) {
+	if ReplyToName(o.ReplyTo) {
 		replyTo = o.ReplyTo
 	}
 	return orderID, replyTo

@@ -121,16 +121,19 @@ func TestHistoryOfAStep(t *testing.T) {
 		want []string
 	}{
 		"the service was not called": {
-			"again", protocol.Step{Error: uncalled},
+			"again",
+			protocol.Step{Error: uncalled},
 			[]protocol.Attempt{{Step: "again", Ended: at, Outcome: core.OutcomeRetryLater, Code: core.CodeBreakerOpen}},
 			[]string{"received reply again retry-later post breaker-open not called: open"},
 		},
 		"the service was not called, and the attempt is not kept": {
-			"again", protocol.Step{Error: uncalled},
+			"again",
+			protocol.Step{Error: uncalled},
 			[]protocol.Attempt{
 				{Step: "again", Ended: at - 1, Outcome: protocol.OutcomeOverdue, Code: core.CodeTimeout},
 				{Step: "plain", Ended: at, Outcome: protocol.OutcomeSuperseded},
-			}, []string{
+			},
+			[]string{
 				"step again overdue timeout", "step plain superseded", "step again not called breaker-open open",
 			},
 		},
@@ -162,12 +165,16 @@ func TestHistoryOfAStep(t *testing.T) {
 			}}, nil, []string{"received answer paid answer bank"},
 		},
 		"the winners of a race": {
-			"first", protocol.Step{Won: []string{"two"}, Claim: protocol.Claim{At: at}, Finish: protocol.Finish{At: at}},
-			nil, []string{"claim first claimed", "step first decided two"},
+			"first",
+			protocol.Step{Won: []string{"two"}, Claim: protocol.Claim{At: at}, Finish: protocol.Finish{At: at}},
+			nil,
+			[]string{"claim first claimed", "step first decided two"},
 		},
 		"no longer wanted": {
-			"again", protocol.Step{Withdrawn: at, FailureCode: "superseded"},
-			nil, []string{"step again withdrawn superseded"},
+			"again",
+			protocol.Step{Withdrawn: at, FailureCode: "superseded"},
+			nil,
+			[]string{"step again withdrawn superseded"},
 		},
 	} {
 		def := everyKind()

@@ -62,7 +62,7 @@ func TestLimits(t *testing.T) {
 		},
 		{
 			"a huge file", strings.Repeat("# x\n", 300_000),
-			"test.yaml: the file has 1200000 bytes, the limit is 1048576; fix: split the workflow",
+			"test.yaml: the file has more than 1048576 bytes; fix: split the workflow",
 		},
 		{"a long line", "workflow: " + strings.Repeat("x", 20_000), "line 1 has more than 10000 bytes"},
 		{"wrong UTF-8", "workflow: \xff\n", "test.yaml: the file is not UTF-8; fix: save it as UTF-8"},

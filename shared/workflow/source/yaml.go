@@ -91,7 +91,7 @@ func Tab(message string) (what, fix string) {
 
 func tooLarge(data []byte) (what, fix string) {
 	if len(data) > MaxFile {
-		return fmt.Sprintf("the file has %d bytes, the limit is %d", len(data), MaxFile), "split the workflow"
+		return fmt.Sprintf("the file has more than %d bytes", MaxFile), "split the workflow" // readers stop after the limit
 	}
 	if !utf8.Valid(data) {
 		return "the file is not UTF-8", "save it as UTF-8"

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -38,6 +39,7 @@ func (a *App) ReadJSON(file, what string, limit int64) (json.RawMessage, error) 
 	if err != nil {
 		return nil, Unread(err, "name a file with one JSON value", what)
 	}
+	text = bytes.TrimPrefix(text, []byte("\ufeff")) // some editors write this mark
 	if err := rawjson.Check(text, rawjson.MaxLevels); err != nil && int64(len(text)) <= rawjson.MaxGrowth*limit {
 		return nil, failure.Wrap(err, failure.Usage, "write one JSON value, such as {\"amount\": 12}",
 			"the %s cannot be used", what)

@@ -160,9 +160,14 @@ func parseDuration(text string) (time.Duration, bool) {
 	return v.Std(), ok && max(v, -v) <= core.Duration(math.MaxInt64/time.Millisecond)
 }
 
-// check returns an error if the flag's value is out of range or not in the list of values. If the value
-// differs from a listed value only in case or white space, check replaces it with the listed value.
+// check returns an error if the flag's value is empty, out of range or not in the list of values. An empty text
+// often is a variable that a script did not set, and the default would mean something else. If the value differs
+// from a listed value only in case or white space, check replaces it with the listed value.
 func (about *Flag) check(f *pflag.Flag) error {
+	_, isText := about.To.(*string)
+	if isText && f.Value.String() == "" {
+		return failure.New(failure.Usage, fmt.Sprintf("give a value, or leave --%s out", f.Name), "--%s is empty", f.Name)
+	}
 	if len(about.Of) > 0 {
 		given := []string{f.Value.String()}
 		if list, ok := f.Value.(pflag.SliceValue); ok {

@@ -202,7 +202,7 @@ func (a *App) Explain(err error, what string) *failure.Error {
 	case errors.Is(err, client.ErrBusy), errors.Is(err, client.ErrUnavailable):
 		return failure.Wrap(err, failure.Refused, retry, "%s: %s accepts nothing now", what, to.kind)
 	case errors.Is(err, context.DeadlineExceeded):
-		return failure.New(failure.Unreachable, to.slow, "%s did not respond in time about %s", to.name, what)
+		return failure.New(failure.Unreachable, to.slow, "%s: %s did not respond in time", what, to.name)
 	case errors.Is(err, client.ErrAnswer):
 		return failure.Wrap(err, failure.Unreachable, "is it a Stepkeeper server? name another with --server",
 			"the response of %s cannot be read", strings.TrimPrefix(to.name, "the server "))

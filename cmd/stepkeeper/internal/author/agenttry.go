@@ -220,9 +220,8 @@ func (o *agentTryOptions) start(url string, says io.Writer, stop context.CancelC
 		_ = cmd.Process.Signal(syscall.SIGTERM) // The process may have ended already.
 		select {
 		case <-exited:
-		case <-time.After(killAfter):
+		case <-time.After(killAfter): // a child of the command may keep its output open, as of `go run`
 			_ = cmd.Process.Kill()
-			<-exited
 		}
 		forget()
 	}, nil

@@ -178,8 +178,7 @@ func (o *simulateOptions) scenario() (simulate.Scenario, error) {
 	if o.services != "" {
 		data, err := os.ReadFile(o.services)
 		if err != nil {
-			return sc, failure.Wrap(err, failure.NotFound, "give --services a YAML file",
-				"the services cannot be read")
+			return sc, app.Unread(err, "give --services a YAML file", "services file")
 		}
 		sc.Services, err = simulate.ParseServices(data, def, beside(o.file)...)
 		if err != nil {

@@ -12,17 +12,20 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate"
 )
 
-// print prints the report of a simulation. If the report has a tape, print first stores it. A tape records
-// the run that broke an invariant.
+// print prints the report of a simulation. If the report has a tape, print then stores it. A tape records
+// the run that broke an invariant. Hours of search may have found it, so that a full disk must not hide the report.
 func (o *simulateOptions) print(r *simulate.Report, stopped bool) error {
 	a := o.app
-	if err := o.keepTape(r); err != nil {
-		return err
-	}
 	if a.JSON() {
 		a.PrintJSON(o.whole(r))
 	} else {
 		o.printText(r, stopped)
+	}
+	if err := o.keepTape(r); err != nil {
+		return err
+	}
+	if r.Tape != nil && !a.JSON() {
+		fmt.Fprintf(a.Streams.Out, "replay: stepkeeper simulate --replay %s\n", message.Quoted(o.tape))
 	}
 	return o.verdict(r)
 }
@@ -58,7 +61,6 @@ func (o *simulateOptions) printText(r *simulate.Report, stopped bool) {
 	fmt.Fprintf(out, "Found by seed %d, shrunk to %d choices; what happens then:\n\n", r.Seed,
 		len(r.Tape.Choices))
 	fmt.Fprintln(out, simulate.Diagram(simulate.About(r.Story, r.Violation)))
-	fmt.Fprintf(out, "replay: stepkeeper simulate --replay %s\n", message.Quoted(o.tape))
 }
 
 func (o *simulateOptions) printFindings() {

@@ -172,14 +172,13 @@ func (l *List) read(name string) (whole int64, err error) {
 	for number := 1; lines.Scan(); number++ {
 		if number == 1 {
 			if err := json.Unmarshal(lines.Bytes(), &l.Header); err != nil || l.Bulk == "" {
-				return 0, fmt.Errorf("line 1 is not the header of a journal: %w",
-					errors.Join(err))
+				return 0, errors.New("its first line is not the header of a journal")
 			}
 			continue
 		}
 		var o Order
 		if err := json.Unmarshal(lines.Bytes(), &o); err != nil || o.OrderID == "" {
-			return 0, fmt.Errorf("line %d is not an order: %w", number, errors.Join(err))
+			return 0, fmt.Errorf("line %d is neither an order nor a result", number)
 		}
 		i, known := l.at[o.OrderID]
 		if !known {
@@ -194,9 +193,10 @@ func (l *List) read(name string) (whole int64, err error) {
 	switch {
 	case lines.Err() != nil:
 		return 0, lines.Err()
-	case l.Bulk == "" || len(l.orders) != l.Orders:
-		return 0, fmt.Errorf("it has %d of its %d orders because it was cut; make a new list", len(l.orders),
-			l.Orders)
+	case l.Bulk == "":
+		return 0, errors.New("it has no complete line")
+	case len(l.orders) != l.Orders:
+		return 0, fmt.Errorf("it was cut, and has %d of its %d orders", len(l.orders), l.Orders)
 	}
 	return int64(len(text)), l.Check()
 }

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -99,4 +100,13 @@ func TestAgentTryEnds(t *testing.T) {
 		call{}.run(t, append([]string{"agent", "test", "desk", "--do=lend"}, strings.Fields(flags)...)...).want(t,
 			x.code, x.says)
 	}
+}
+
+// A child of the command may live longer than the command, and keep its output open, as of `go run`.
+func TestAgentTryDoesNotWaitForChildren(t *testing.T) {
+	t.Parallel()
+	began := time.Now()
+	call{}.run(t, "agent", "test", "desk", "--do=lend", "--effects=pwd", "--", "sh", "-c", "sleep 60 & wait").want(t,
+		failure.General, "must print a number")
+	require.Less(t, time.Since(began), 50*time.Second)
 }

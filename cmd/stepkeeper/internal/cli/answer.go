@@ -12,6 +12,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 	"github.com/stepkeeper/stepkeeper/shared/token"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
@@ -89,8 +90,7 @@ func (o *answerOptions) check() error {
 	return o.checkOrders()
 }
 
-// send sends the answer to an order. A value for an event is sent as JSON if the value is valid JSON. Any
-// other value is sent as a string.
+// send sends the answer to an order.
 func (o *answerOptions) send(ctx context.Context, c *client.Client, id string) (verdictLine, error) {
 	ctx, cancel := o.app.Bounded(ctx, app.DefaultTimeout)
 	defer cancel()
@@ -119,10 +119,27 @@ func (o *answerOptions) send(ctx context.Context, c *client.Client, id string) (
 		r.Round = o.round
 	}
 	s := task.Step(step)
-	if json.Valid([]byte(o.value)) && (o.event || s != nil && s.Kind == view.KindEvent) {
-		r.Value = json.RawMessage(o.value)
+	if o.event || s != nil && s.Kind == view.KindEvent {
+		r.Value, err = eventValue(o.value)
+		if err != nil {
+			return verdictLine{}, err
+		}
 	}
 	return verdictOf(c.Answer(ctx, id, r, client.CommandID(o.id)))
+}
+
+// eventValue returns the value of an event: JSON, or else a text. Broken JSON is no text, because nobody can take an
+// answer back.
+func eventValue(text string) (any, error) {
+	err := rawjson.Check([]byte(text), rawjson.MaxLevels)
+	switch {
+	case err == nil:
+		return json.RawMessage(text), nil
+	case json.Valid([]byte(text)), strings.HasPrefix(text, "{"), strings.HasPrefix(text, "["):
+		return nil, failure.Wrap(err, failure.Usage, `write JSON like '{"amount": 12}', or a text that begins otherwise`,
+			"the value of the event")
+	}
+	return text, nil
 }
 
 // answered returns the order with the step: the order itself, or the open child of one of its blocks (P56). It returns

@@ -68,6 +68,19 @@ func TestAnswerSendsTheValue(t *testing.T) {
 			require.Empty(t, cmp.Diff(x.want, b.Commands[0].Event))
 		})
 	}
+	for name, x := range map[string]struct{ value, want string }{
+		"broken JSON":           {`{"status": ok}`, "the value of the event: it is not JSON at byte 11"},
+		"half a list":           {"[1,", "the value of the event: it is not JSON"},
+		"a member twice":        {`{"a":1,"a":2}`, "the value of the event: a: the key stands twice"},
+		"a number out of range": {"1e9999", "the value of the event: a number is out of bounds"},
+	} {
+		t.Run(name+" is refused", func(t *testing.T) {
+			b.Commands = nil
+			c.run(t, "answer", "asking", "customer-bought", x.value, "--event", "--by", "bob").want(t, failure.Usage, x.want,
+				`write JSON like '{"amount": 12}'`)
+			require.Empty(t, b.Commands)
+		})
+	}
 	t.Run("an ID of its own", func(t *testing.T) {
 		b.Commands = nil
 		c.run(t, "answer", "asking", "approve", "yes", "--by", "bob").want(t, failure.OK)

@@ -193,8 +193,7 @@ func work(ctx context.Context, a *app.App, c *client.Client, journal string) err
 	l, err := bulk.Open(journal)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return failure.Wrap(err, failure.NotFound, "name the file that a command with --where wrote",
-			"the journal %s", journal)
+		return app.Unread(err, "name the file that a command with --where wrote", "journal")
 	case errors.Is(err, bulk.ErrBusy):
 		return failure.Wrap(err, failure.Refused,
 			"wait until the other process ends, or end it; then continue it", "the journal %s", journal)

@@ -73,5 +73,11 @@ func TestBulkReportsWhatFailedAgain(t *testing.T) {
 		c.run(t, "continue", "two.jsonl").want(t, failure.Refused, "another process is running this list",
 			"wait until the other process ends")
 	})
-	c.run(t, "continue", write(t, "other.jsonl", "{}")).want(t, failure.Usage, "other.jsonl", "make a new list")
+	for text, want := range map[string]string{
+		"":               "it has no complete line\n",
+		"{}":             "it has no complete line\n",
+		"{\"seat\":1}\n": "its first line is not the header of a journal\n",
+	} {
+		c.run(t, "continue", write(t, "other.jsonl", text)).want(t, failure.Usage, "other.jsonl: "+want, "make a new list")
+	}
 }

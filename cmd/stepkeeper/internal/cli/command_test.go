@@ -24,8 +24,8 @@ var someHash = strings.Repeat("0123456789abcdef", 2)
 func TestCommandsAreSentWithTheirNumber(t *testing.T) {
 	b := newBackend(noon)
 	fill(b)
-	c := call{server: serve(t, b).URL, in: "[1.50]\n"}
-	at := core.TimeOf(noon.Add(time.Minute)) // when the command is given
+	c := call{server: serve(t, b).URL, in: "\ufeff[1.50]\n"} // with the mark of some editors
+	at := core.TimeOf(noon.Add(time.Minute))                 // when the command is given
 	stated := core.Sender{By: "ann", Reason: "why"}
 	input := json.RawMessage(`{"name":"north"}`)
 	for line, want := range map[string]core.Command{

@@ -246,7 +246,8 @@ func TestServerFailures(t *testing.T) {
 		`{"code":"unavailable","detail":"the disk is full"}`:     {503, failure.Refused, "the server accepts nothing now: the disk is full"},
 		`{"code":"store-damaged","detail":"page 7 is damaged"}`:  {503, failure.General, "order a: page 7 is damaged"},
 		`{"code":"internal","detail":"see request 7"}`:           {500, failure.General, "see request 7"},
-		`<html>`: {200, failure.Unreachable, "is it a Stepkeeper server?"},
+		`<html>`:        {200, failure.Unreachable, "is it a Stepkeeper server?"},
+		`<html></html>`: {404, failure.Unreachable, "is it a Stepkeeper server?"},
 	} {
 		server := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/problem+json")
@@ -257,7 +258,7 @@ func TestServerFailures(t *testing.T) {
 	}
 	hangs := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	call{via: stacktest.Transport(t, hangs)}.run(t, "show", "a", "--timeout", "50ms").want(t, failure.Unreachable,
-		"did not respond in time")
+		"order a: the server http://127.0.0.1:1 did not respond in time\n")
 }
 
 func TestList(t *testing.T) {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -127,8 +128,12 @@ func (s *submission) waitForAll(ctx context.Context, c *client.Client) error {
 		})
 	}
 	err := all.Wait()
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return failure.New(failure.Unreachable, "they go on: repeat the command to wait again, or give it more "+
+			"time with --timeout", "not all orders ended in time")
+	}
 	if ctx.Err() != nil {
-		return s.app.Explain(ctx.Err(), "end of the orders")
+		return s.app.Explain(ctx.Err(), "wait")
 	}
 	return err
 }

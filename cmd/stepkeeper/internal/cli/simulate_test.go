@@ -44,6 +44,9 @@ func TestReplayWithAnotherWorkflow(t *testing.T) {
 	call{}.run(t, "simulate", corrected, "--replay", tape).want(t, failure.OK, "no violation")
 	call{}.run(t, "simulate", "../../../../examples/order/order.yaml", "--replay", tape).want(t, failure.Usage,
 		"recorded of the workflow transfer")
+	r := call{}.run(t, "simulate", transfer, "--services", unfenced, "--tape", folder)
+	r.want(t, failure.General, "invariant 11", "the tape cannot be written")
+	require.NotContains(t, r.out, "replay: ", "a tape that there is not")
 	put(t, tape, read(t, tape)[:200])
 	call{}.run(t, "simulate", "--replay", tape).want(t, failure.Usage, "damaged")
 }

@@ -134,13 +134,13 @@ func TestStackFlags(t *testing.T) {
 	}{
 		{
 			failure.Refused, &client.Error{
-				Status: http.StatusForbidden,
+				Status: http.StatusForbidden, Code: "forbidden",
 				Detail: "the permission cloudformation:DescribeStacks on stack Shop is missing",
 			},
 			"DescribeStacks",
 		},
 		{
-			failure.Usage, &client.Error{Status: http.StatusBadRequest, Detail: "no AWS region is set"},
+			failure.Usage, client.Errorf(http.StatusBadRequest, "no-region", "no AWS region is set"),
 			"--region",
 		},
 		{

@@ -195,6 +195,7 @@ func TestRedactionOfDocuments(t *testing.T) {
 		{"a", ``, ``},
 		{"# two\n\r\na # and its neighbour\nb.*\r\n", `{"a":1,"b":{"c":2}}`, `{"a":"(hidden)","b":{"c":"(hidden)"}}`},
 		{"#" + strings.Repeat(" cards", 20<<10) + "\na", `{"a":1}`, `{"a":"(hidden)"}`},
+		{"\ufeffa", `{"a":1}`, `{"a":"(hidden)"}`},
 		{"a", `12345678901234567890.10`, `12345678901234567890.10`},
 	} {
 		file := filepath.Join(t.TempDir(), "redact.txt")
@@ -204,9 +205,16 @@ func TestRedactionOfDocuments(t *testing.T) {
 		require.Equal(t, c.want, string(r.Apply([]byte(c.doc))), c.path)
 	}
 	file := filepath.Join(t.TempDir(), "redact.txt")
-	require.NoError(t, os.WriteFile(file, []byte("a\nb..c\n"), 0o600))
-	_, err := console.LoadRedaction(file)
-	require.ErrorContains(t, err, "line 2")
+	for text, want := range map[string]string{
+		"a\nb..c\n":           "line 2",
+		"\xff\xfea\x00\n\x00": "line 1",
+		"a\x00\n\x00":         "line 1",
+		"\n# a\n":             "it has no path",
+	} {
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+		_, err := console.LoadRedaction(file)
+		require.ErrorContains(t, err, want, "%q", text)
+	}
 }
 
 // A console reports that its server does not reply, and recovers by itself.

@@ -105,6 +105,7 @@ func changing(changes <-chan struct{}, server http.Handler) http.Handler {
 			server.ServeHTTP(w, r)
 			return
 		}
+		w.Header().Set("Content-Type", "text/event-stream")
 		for {
 			_, _ = w.Write([]byte("event: changed\ndata:\n\n"))
 			_ = http.NewResponseController(w).Flush()

@@ -3,10 +3,13 @@ package console
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Redaction lists the fields to hide in orders, inputs and outputs. Each pattern is a path, such as
@@ -16,25 +19,30 @@ type Redaction [][]string
 
 const hidden = `"(hidden)"`
 
-// LoadRedaction reads patterns from a file with one pattern on each line. The character # begins a comment.
+// LoadRedaction reads patterns from a file with one pattern on each line. The character # begins a comment. A file
+// that would hide nothing, as in another encoding, is refused.
 func LoadRedaction(name string) (Redaction, error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
 		return nil, err
 	}
 	var r Redaction
-	for number, line := range strings.Split(string(text), "\n") {
+	for number, line := range strings.Split(strings.TrimPrefix(string(text), "\ufeff"), "\n") {
 		line, _, _ = strings.Cut(line, "#")
 		line = strings.TrimSpace(line)
 		if line == "" {
 			continue
 		}
 		parts := strings.Split(line, ".")
-		if slices.Contains(parts, "") {
+		unreadable := !utf8.ValidString(line) || strings.ContainsFunc(line, unicode.IsControl)
+		if unreadable || slices.Contains(parts, "") {
 			return nil, fmt.Errorf("%s, line %d: %q is no path like payment.card or customer.*", name,
 				number+1, line)
 		}
 		r = append(r, parts)
+	}
+	if len(r) == 0 {
+		return nil, errors.New("it has no path")
 	}
 	return r, nil
 }

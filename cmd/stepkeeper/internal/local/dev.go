@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -31,6 +32,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 	"github.com/stepkeeper/stepkeeper/shared/incident"
 	"github.com/stepkeeper/stepkeeper/shared/loopback"
+	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/tracing"
 	"github.com/stepkeeper/stepkeeper/shared/view"
@@ -85,6 +87,7 @@ It listens on the loopback interface only. New orders use a changed workflow fil
 
 Without flags it reads ./workflows and ./agents.yaml and writes ./data. With --example it runs a workflow that
 it ships with, and the services of that workflow, in a folder that it deletes at the end.`,
+	Args: app.Args{What: "no arguments, only flags; name an example with =, as in --example=order"},
 	Environment: map[string]string{
 		clockVariable:                 "file with the error of the clock, read again and again; for tests",
 		"OTEL_EXPORTER_OTLP_ENDPOINT": "collector of spans; --otlp wins",
@@ -225,6 +228,11 @@ func (o *devOptions) check() error {
 	if err := o.checkKeep(); err != nil {
 		return err
 	}
+	i := slices.IndexFunc(o.ReplyTo, func(name string) bool { return !message.ReplyToName(name) })
+	if i >= 0 {
+		return failure.New(failure.Usage, "give names of letters, digits and ._-, separated by commas: --reply-to shop,web",
+			"--reply-to %.80q is refused: no order can name it", o.ReplyTo[i])
+	}
 	info, err := os.Stat(o.Workflows)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -238,8 +246,7 @@ func (o *devOptions) check() error {
 			"%s is not a folder", o.Workflows)
 	}
 	if _, err := os.Stat(o.Agents); err != nil && o.Operations == nil {
-		return failure.Wrap(err, failure.NotFound, "name the file that lists your agents: --agents FILE"+
-			startAdvice, "the agents file %s cannot be read", o.Agents)
+		return app.Unread(err, "name the file that lists your agents: --agents FILE"+startAdvice, "agents file")
 	}
 	return nil
 }
