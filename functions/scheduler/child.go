@@ -36,7 +36,7 @@ func (in *childMessage) answer(s *Scheduler) {
 	switch {
 	case !asked || in.Before != nil:
 		s.refused(&in.Message, "", core.Status{})
-	case in.Refusal.Code == core.CodeNoTokens: // it waits for a Scheduler with keys, as the messages of an order do (P39)
+	case in.Refusal.Code == core.CodeNoTokens: // it waits for a Scheduler with keys, as other messages do (P39)
 		in.Err = in.Refusal
 	case in.Refusal.Code == message.CodeExpired:
 		in.Answer = []core.Effect{core.ChildEnded{

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"path"
@@ -30,14 +31,40 @@ type guard struct {
 	outputs   map[string]string
 	policy    []allowed
 	evaluates bool
-	without   string // action that is denied in any case
 
 	mu     sync.Mutex
 	items  map[string]string // as JSON, by table and key
-	seen   map[string]bool   // actions
-	denied *[]string         // of the last configuration: a read of the one before may still be under way
-	queued bool              // a message has been sent
-	cut    func()            // ends the context of untilSent
+	last   *configured
+	queued bool   // a message has been sent
+	cut    func() // ends the context of untilSent
+}
+
+// configured is what the calls of one configuration did. A call of the configuration before may still be under way.
+type configured struct {
+	without string          // action that is denied in any case
+	seen    map[string]bool // actions
+	denied  []string
+}
+
+// without denies an action to the last configuration, and forgets its calls.
+func (g *guard) without(action string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	*g.last = configured{without: action, seen: map[string]bool{}}
+}
+
+// seen returns the actions of the last configuration.
+func (g *guard) seen() []string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.Sorted(maps.Keys(g.last.seen))
+}
+
+// denied returns the calls that were denied to the last configuration.
+func (g *guard) denied() []string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.last.denied
 }
 
 type templateResource struct {
@@ -53,7 +80,7 @@ var unasked = []string{"sts:GetCallerIdentity", "lambda:GetAccountSettings", "dy
 
 func newGuard(t *testing.T, policy string) *guard {
 	t.Helper()
-	g := &guard{seen: map[string]bool{}, items: map[string]string{}, outputs: map[string]string{}}
+	g := &guard{items: map[string]string{}, outputs: map[string]string{}}
 	data, err := os.ReadFile("../../../infra/testdata/shop.template.json")
 	var template struct {
 		Resources map[string]templateResource
@@ -153,16 +180,16 @@ func (g *guard) attribute(id, name string) string {
 // config returns a configuration of the SDK that sends each call to the guard.
 func (g *guard) config(t *testing.T) sdk.Config {
 	t.Helper()
-	denied := &[]string{}
-	g.denied = denied
+	now := &configured{seen: map[string]bool{}}
+	g.last = now
 	return awsstub.Config(t, func(c awsstub.Call) (int, string) {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		action, resource := called(c)
-		g.seen[action] = true
-		allowed := (g.allows(action, resource) || slices.Contains(unasked, action)) && action != g.without
+		now.seen[action] = true
+		allowed := (g.allows(action, resource) || slices.Contains(unasked, action)) && action != now.without
 		if g.evaluates && !allowed {
-			*denied = append(*denied, action+" on "+resource)
+			now.denied = append(now.denied, action+" on "+resource)
 		}
 		if g.evaluates && !allowed || action == "lambda:GetAccountSettings" || action == "dynamodb:DescribeLimits" {
 			text := "User: ann is not authorized to perform: " + action + " on resource: " + resource
