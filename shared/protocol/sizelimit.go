@@ -187,7 +187,7 @@ func given(def *core.Definition, t *Task) int {
 }
 
 func givenOf(d *core.StepDefinition, s *Step) int {
-	n := unknownSize(s.Unknown)
+	n := unknownSize(s.Unknown) + leftOver(d, s)
 	if c := s.Corrected; c != nil {
 		n += 128 + len(c.Input) + quoted(c.By) + quoted(c.Reason)
 	}
@@ -218,6 +218,27 @@ func givenOf(d *core.StepDefinition, s *Step) int {
 		output = max(output, 2*(len(s.Children.Last)+iteratedSize))
 	}
 	return n + output
+}
+
+// leftOver returns the size of what an earlier definition has left in the step, for which the reserve of the present one
+// has no room (P49, move pins another definition).
+func leftOver(d *core.StepDefinition, s *Step) (n int) {
+	if d.Remind == nil && s.Reminded != (Reminded{}) {
+		n += remindReserve
+	}
+	if !d.HasDeadline() && s.Late.Seq > 0 {
+		n += lateReserve + markReserve + codeReserve
+	}
+	if s.Passing != nil && (d.Each == nil || len(d.Each.Events) == 0) {
+		n += passingReserve
+	}
+	if s.Children != nil && len(s.Children.Ends) > 0 && (d.Each == nil || d.Each.Repeat == nil) {
+		n += endsReserve
+	}
+	if s.Answers != nil && d.Answer != nil && d.Answer.Event != "" {
+		n += voteReserve * max(0, len(s.Answers.Votes)-max(1, d.Answer.Attempts))
+	}
+	return n
 }
 
 func verdictTexts(all []Verdict) (n int) {

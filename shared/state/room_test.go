@@ -629,17 +629,24 @@ func TestTheReserveHasRoomForTheLongestDocument(t *testing.T) {
 		},
 		"children": func(d *core.StepDefinition, s *protocol.Step) {
 			d.Each = &core.Each{Collect: true, Repeat: &core.Repeat{}}
-			s.Children = &protocol.Children{
-				Ends: slices.Repeat([]protocol.IterationEnd{{
-					Index: core.MaxChildren, State: core.ChildCompensated, At: born,
-				}}, protocol.MaxEnds),
-				Count: many, Next: many, Started: many, Cursor: many, Failed: many, Stopped: true, Rounds: many,
-				FailedAt: slices.Repeat([]int{core.MaxChildren}, 20), Reason: worst[:core.MaxMessage],
-				Open: slices.Repeat([]protocol.OpenChild{{
-					Index: core.MaxChildren, Cause: s.Claim.Cause, State: string(core.ChildProcessed),
-				}}, core.MaxConcurrency),
-				Results: []protocol.Collected{{Index: core.MaxChildren, Output: text(core.MaxCollected - 40)}},
-			}
+			s.Children = longestChildren(s.Claim.Cause)
+			s.Children.Results = []protocol.Collected{{Index: core.MaxChildren, Output: text(core.MaxCollected - 40)}}
+		},
+		"a step whose reminders and deadline a Move has removed": func(_ *core.StepDefinition, s *protocol.Step) {
+			s.Reminded = protocol.Reminded{N: many, At: born, Moved: true, Unsent: worst[:core.MaxNote]}
+			s.Late.Seq = many
+			s.Withdrawn = born
+			s.FailureCode = core.CodeLate
+		},
+		"children whose events and repeat a Move has removed": func(d *core.StepDefinition, s *protocol.Step) {
+			d.Each = &core.Each{}
+			s.Passing = &protocol.Passing{Known: slices.Repeat([]string{protocol.ShortHash("")}, 64)}
+			s.Children = longestChildren(s.Claim.Cause)
+		},
+		"an event whose attempts a Move has made fewer": func(d *core.StepDefinition, s *protocol.Step) {
+			d.Answer = &core.Answer{Event: "paid"}
+			s.Answers = longestAnswers(text(0), core.MaxAttempts)
+			s.Output, _ = json.Marshal(protocol.Decided{Value: text(8000), By: persons()[0], At: born})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -724,6 +731,19 @@ func longestStep(name string) protocol.Step {
 			Code: strings.Repeat("c", core.MaxShortCode), At: far, Attempt: many, Since: far, Polling: far,
 		},
 		Resolved: &core.Resolved{Fact: core.NotHappened, Command: many, At: far},
+	}
+}
+
+func longestChildren(cause string) *protocol.Children {
+	return &protocol.Children{
+		Ends: slices.Repeat([]protocol.IterationEnd{{
+			Index: core.MaxChildren, State: core.ChildCompensated, At: born,
+		}}, protocol.MaxEnds),
+		Count: many, Next: many, Started: many, Cursor: many, Failed: many, Stopped: true, Rounds: many,
+		FailedAt: slices.Repeat([]int{core.MaxChildren}, 20), Reason: worst[:core.MaxMessage],
+		Open: slices.Repeat([]protocol.OpenChild{{
+			Index: core.MaxChildren, Cause: cause, State: string(core.ChildProcessed),
+		}}, core.MaxConcurrency),
 	}
 }
 
