@@ -301,6 +301,7 @@ func (t *Task) MovedTo(from, to *core.Definition) *Task {
 		}
 		delete(removed, name)
 	}
+	c.keepWon(t)
 	c.Attempts.Removed = removed
 	if len(removed) == 0 {
 		c.Attempts.Removed = nil
@@ -320,4 +321,17 @@ func (t *Task) MovedTo(from, to *core.Definition) *Task {
 	}
 	c.Definition = to.Hash
 	return c
+}
+
+// keepWon stores the output of each Any whose first member is not there any more, because its status may be sent again
+// (P12, effects are emitted again).
+func (t *Task) keepWon(before *Task) {
+	for i := range t.Steps {
+		s := &t.Steps[i]
+		output := before.OutputOf(s)
+		if len(s.Won) > 0 && !bytes.Equal(output, t.OutputOf(s)) {
+			s.Output = output
+			s.Won = nil
+		}
+	}
 }
