@@ -249,7 +249,7 @@ func (s step) childEnded(ev core.Event) (string, error) {
 	}
 	c := s.OwnChildren()
 	switch {
-	case e.State == core.ChildError && c.Open[n].State == string(e.State):
+	case c.Open[n].State == string(e.State) && (e.State == core.ChildError || s.t.ProcessState == core.Error):
 		return "it was reported before", nil
 	case e.State == core.ChildError, s.UndoesChildren() &&
 		(e.State == core.ChildClosed || e.State == core.ChildExpired):
