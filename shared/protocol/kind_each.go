@@ -171,7 +171,7 @@ func (s step) ask(n int, ask core.ChildAsk, order json.RawMessage) {
 
 // askOpen sends the step's present request (start, undo or cancel) to the open children. If cause is not "",
 // askOpen sends it only to the children whose last request had this cause. askOpen skips a child if the
-// child's order cannot be computed.
+// child's order cannot be computed. A Closed task asks it without an order, so that its end can be settled (P11).
 func (s step) askOpen(cause string) {
 	ask := core.AskStart
 	switch {
@@ -184,9 +184,12 @@ func (s step) askOpen(cause string) {
 		if cause != "" && o.Cause != cause {
 			continue
 		}
-		if o.Ended {
-			s.ask(o.Index, ask, nil)
-		} else if order, err := s.childOrder(o.Index); err == nil {
+		var order json.RawMessage
+		var err error
+		if !o.Ended {
+			order, err = s.childOrder(o.Index)
+		}
+		if err == nil || s.t.ProcessState == core.Closed {
 			s.ask(o.Index, ask, order)
 		}
 	}
