@@ -220,8 +220,8 @@ func givenOf(d *core.StepDefinition, s *Step) int {
 	return n + output
 }
 
-// leftOver returns the size of what an earlier definition has left in the step, for which the reserve of the present one
-// has no room (P49, move pins another definition).
+// leftOver returns the size of what an earlier definition has left in the step, and for which the reserve of the
+// present one has no room (P49, move pins another definition).
 func leftOver(d *core.StepDefinition, s *Step) (n int) {
 	if d.Remind == nil && s.Reminded != (Reminded{}) {
 		n += remindReserve
