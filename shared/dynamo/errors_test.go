@@ -333,6 +333,19 @@ func handlerStore(t *testing.T, answer func(attempt int64) (int, string)) (*dyna
 		dynamo.Options{}), &n
 }
 
+// The worker gives a write to its ledger less than a second near the end of its handler, and the call has all of it.
+func TestACallToALedgerHasAllOfItsTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := without(t, func(*http.Request) (int, string) { return 0, "" })
+		start := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), 700*time.Millisecond)
+		defer cancel()
+		_, err := dynamo.NewLedger(dynamo.NewLedgerClient(c), "ledger").Entry(ctx, "k")
+		require.Error(t, err)
+		require.Equal(t, 700*time.Millisecond, time.Since(start))
+	})
+}
+
 // A handler's calls are tried again until a second before its context ends, however often they are
 // throttled; what was refused each time is unavailable then, and not "perhaps stored".
 func TestHandlersRetryThrottles(t *testing.T) {
