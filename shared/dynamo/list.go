@@ -22,6 +22,7 @@ var ErrNotListed = errors.New(
 
 const (
 	mostListed   = 20_000 // open tasks above which List returns an error, or a part of them
+	partListed   = 10_000 // open tasks of such a part, whose documents fit into the memory of a function
 	finishedDays = 30     // days that List searches for finished tasks if the query has no start time
 )
 
@@ -32,7 +33,7 @@ var finishedStates = []string{"Processed", "Compensated", "Cancelled", "Closed"}
 //
 // No index sorts open tasks by their time of creation, so each call reads all entries of the buckets due and
 // attention, or of attention only (see buckets). If there are more than mostListed entries, List returns an
-// error, or with Query.Partial the records of mostListed entries. If many tasks are open, List reuses tasks that
+// error, or with Query.Partial the records of partListed entries. If many tasks are open, List reuses tasks that
 // an earlier call has read; see the type recent.
 func (s *Store) List(ctx context.Context, q port.Query) (port.Page, error) {
 	var page port.Page
@@ -123,7 +124,9 @@ func (l *listing) open(ctx context.Context) (found []*port.Record, partial bool,
 				"more than %d orders are open, too many to be listed by their age; ask for one by its ID",
 				mostListed)
 	}
-	entries = entries[max(len(entries)-mostListed, 0):] // the orders that wait for the operator are the last
+	if partial {
+		entries = entries[len(entries)-partListed:] // the orders that wait for the operator are the last
+	}
 	found, err = l.kept(l.openRecords(ctx, entries))
 	return found, partial, err
 }
