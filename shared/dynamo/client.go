@@ -38,7 +38,13 @@ const (
 // response, the client repeats the call until shortly before the handler's context ends. If a table is slow,
 // messages wait in the handler. A wait for the end of their visibility timeout would be longer. If the
 // context has no deadline, the time limit of the configuration ends the call.
-func NewHandlerClient(c aws.Config) *dynamodb.Client {
+func NewHandlerClient(c aws.Config) *dynamodb.Client { return untilShortlyBefore(c, leftOver) }
+
+// NewLedgerClient returns a client for the ledger of an agent's handler. It differs from NewHandlerClient: a call
+// may last until its context ends, because the worker gives each write to the ledger a limit of its own.
+func NewLedgerClient(c aws.Config) *dynamodb.Client { return untilShortlyBefore(c, 0) }
+
+func untilShortlyBefore(c aws.Config, margin time.Duration) *dynamodb.Client {
 	return dynamodb.NewFromConfig(c, func(o *dynamodb.Options) {
 		o.DisableValidateResponseChecksum = o.BaseEndpoint != nil
 		o.RetryMaxAttempts = 0 // no limit, because the context ends the call
@@ -48,7 +54,7 @@ func NewHandlerClient(c aws.Config) *dynamodb.Client {
 				so.RateLimiter = ratelimit.None
 			}), maxBackoff), 0)
 		o.APIOptions = append(o.APIOptions, wire.LimitAttempts(attemptTime),
-			wire.UntilShortlyBefore(leftOver))
+			wire.UntilShortlyBefore(margin))
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -332,6 +333,19 @@ func handlerStore(t *testing.T, answer func(attempt int64) (int, string)) (*dyna
 		dynamo.Options{}), &n
 }
 
+// The worker gives a write to its ledger less than a second near the end of its handler, and the call has all of it.
+func TestACallToALedgerHasAllOfItsTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := without(t, func(*http.Request) (int, string) { return 0, "" })
+		start := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), 700*time.Millisecond)
+		defer cancel()
+		_, err := dynamo.NewLedger(dynamo.NewLedgerClient(c), "ledger").Entry(ctx, "k")
+		require.Error(t, err)
+		require.Equal(t, 700*time.Millisecond, time.Since(start))
+	})
+}
+
 // A handler's calls are tried again until a second before its context ends, however often they are
 // throttled; what was refused each time is unavailable then, and not "perhaps stored".
 func TestHandlersRetryThrottles(t *testing.T) {
@@ -554,6 +568,50 @@ func TestListReadsAttentionAfterDue(t *testing.T) {
 	})
 	_, err := s.List(t.Context(), port.Query{Limit: 10})
 	require.NoError(t, err)
+}
+
+// Above 20,000 entries of open orders, List returns an error, or a part of the orders that names itself. The test's
+// index has the IDs several times, because each ID is one read.
+func TestListOfTooManyOrders(t *testing.T) {
+	entries := func(id string, n int) string {
+		return strings.TrimSuffix(strings.Repeat(fmt.Sprintf(`{"OrderID":{"S":%q},"dueAt":{"N":"1"}},`, id), n), ",")
+	}
+	for name, tt := range map[string]struct {
+		waiting int // entries of orders that wait for the operator
+		partial bool
+		want    string
+	}{
+		"the most":                 {19_999, false, "[running waiting] false"},
+		"the most, and a part":     {19_999, true, "[running waiting] false"},
+		"more":                     {20_000, false, "more than 20000 orders are open"},
+		"more, and a part is fine": {20_000, true, "[waiting] true"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := scripted(t, func(in request) (int, string) {
+				switch in.ExpressionAttributeValues[":bucket"]["S"] {
+				case "due#0":
+					return http.StatusOK, `{"Items":[` + entries("running", 1) + `]}`
+				case "attention#0":
+					return http.StatusOK, `{"Items":[` + entries("waiting", tt.waiting) + `]}`
+				}
+				if id, read := in.Key["OrderID"]["S"]; read {
+					return http.StatusOK, fmt.Sprintf(`{"Item":{"OrderID":{"S":%q}}}`, id)
+				}
+				return http.StatusOK, `{"Items":[]}`
+			})
+			page, err := s.List(t.Context(), port.Query{Limit: 10, Partial: tt.partial})
+			if err != nil {
+				require.ErrorContains(t, err, tt.want)
+				return
+			}
+			var ids []string
+			for _, r := range page.Records {
+				ids = append(ids, r.ID)
+			}
+			slices.Sort(ids)
+			require.Equal(t, tt.want, fmt.Sprint(ids, page.Partial))
+		})
+	}
 }
 
 // CreateTables returns only after each table is active.

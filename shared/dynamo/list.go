@@ -21,7 +21,8 @@ var ErrNotListed = errors.New(
 		"orders, which costs one more write an order")
 
 const (
-	mostListed   = 20_000 // open tasks above which List returns an error
+	mostListed   = 20_000 // open tasks above which List returns an error, or a part of them
+	partListed   = 10_000 // open tasks of such a part, whose documents fit into the memory of a function
 	finishedDays = 30     // days that List searches for finished tasks if the query has no start time
 )
 
@@ -31,9 +32,9 @@ var finishedStates = []string{"Processed", "Compensated", "Cancelled", "Closed"}
 // also returns finished tasks. Without this option, a query for a finished state returns ErrNotListed.
 //
 // No index sorts open tasks by their time of creation, so each call reads all entries of the buckets due and
-// attention, or of attention only (see buckets). List returns an error if there are more than
-// mostListed entries. If many tasks are open, List reuses tasks that an earlier call has read; see the
-// type recent.
+// attention, or of attention only (see buckets). If there are more than mostListed entries, List returns an
+// error, or with Query.Partial the records of partListed entries. If many tasks are open, List reuses tasks that
+// an earlier call has read; see the type recent.
 func (s *Store) List(ctx context.Context, q port.Query) (port.Page, error) {
 	var page port.Page
 	if q.Limit < 1 || q.Limit > 1000 {
@@ -51,10 +52,11 @@ func (s *Store) List(ctx context.Context, q port.Query) (port.Page, error) {
 		return page, err
 	}
 	l := listing{Store: s, query: q, from: from}
-	found, err := l.open(ctx)
+	found, partial, err := l.open(ctx)
 	if err != nil {
 		return page, fmt.Errorf("listing: %w", err)
 	}
+	page.Partial = partial
 	if q.Oldest {
 		found = found[max(len(found)-1, 0):]
 	} else if s.options.FinishedIndex && (finished || q.State == "") && !q.Damaged {
@@ -101,8 +103,8 @@ func newestFirst(a, b *port.Record) int {
 
 // open returns the matching records of the buckets due, attention and damaged. It reads the bucket due first, because
 // an order that enters Error moves from due to attention. If open read both buckets at the same time, it
-// could miss such an order.
-func (l *listing) open(ctx context.Context) ([]*port.Record, error) {
+// could miss such an order. partial is true if there are too many entries, and the query accepts a part.
+func (l *listing) open(ctx context.Context) (found []*port.Record, partial bool, err error) {
 	var entries []port.Due
 	for _, b := range l.buckets() {
 		var partitions []string
@@ -111,17 +113,22 @@ func (l *listing) open(ctx context.Context) ([]*port.Record, error) {
 		}
 		some, err := l.entries(ctx, partitions, mostListed+1)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		entries = append(entries, some...)
 	}
-	if len(entries) > mostListed {
-		return nil,
+	partial = len(entries) > mostListed
+	if partial && !l.query.Partial {
+		return nil, false,
 			fmt.Errorf(
 				"more than %d orders are open, too many to be listed by their age; ask for one by its ID",
 				mostListed)
 	}
-	return l.kept(l.openRecords(ctx, entries))
+	if partial {
+		entries = entries[len(entries)-partListed:] // the orders that wait for the operator are the last
+	}
+	found, err = l.kept(l.openRecords(ctx, entries))
+	return found, partial, err
 }
 
 // buckets returns the buckets that can contain tasks of the query. A task in Error is in the bucket due while

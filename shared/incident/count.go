@@ -56,11 +56,12 @@ type counted struct {
 	orders    map[ID]found
 	workflows map[string]port.Stopped
 	missing   map[ID]core.RaiseAlert // orders in Error without an incident, one of each ID, at most MostOpen
-	whole     bool                   // all orders in Error were counted; false if more than mostCounted are in Error
+	whole     bool                   // all orders in Error were counted; false if there are too many
 	damaged   []core.RaiseAlert      // alerts of damaged orders in Error that were not set aside
 }
 
-// countOf counts the orders in Error that the query selects, at most mostCounted. Without q.InFlight, the
+// countOf counts the orders in Error that the query selects, at most mostCounted. It also counts if there are too
+// many for a complete listing, as in a large incident. Without q.InFlight, the
 // count may miss orders with a step in flight or an unreported end. If d has an incident of damaged orders,
 // countOf also counts the orders that were set aside.
 func (s *Incidents) countOf(ctx context.Context, d document, q port.Query, now time.Time) (counted, error) {
@@ -70,6 +71,7 @@ func (s *Incidents) countOf(ctx context.Context, d document, q port.Query, now t
 	}
 	q.State = string(core.Error)
 	q.Limit = pageSize
+	q.Partial = true
 	err := s.pages(ctx, q, &all, func(r *port.Record) {
 		t := view.Listed(r)
 		if r.Bucket == port.DamagedBucket {
@@ -128,6 +130,7 @@ func (s *Incidents) pages(ctx context.Context, q port.Query, all *counted, add f
 			add(&page.Records[i])
 		}
 		seen += len(page.Records)
+		all.whole = all.whole && !page.Partial
 		if page.Next == "" {
 			return nil
 		}

@@ -38,6 +38,7 @@ type desk struct {
 	aside     map[string]bool // damaged orders that were set aside
 	unread    map[string]bool // orders in Error whose document cannot be read
 	whole     int             // listings with those
+	partial   bool            // there are too many orders for a complete listing
 	meanwhile func()          // runs while a sweep reads the orders in Error
 	records   port.Ledger
 	log       strings.Builder
@@ -116,6 +117,9 @@ func (d *desk) List(ctx context.Context, q port.Query) (port.Page, error) {
 		}
 		return page, nil
 	}
+	if d.partial && !q.Partial {
+		return port.Page{}, errors.New("too many orders")
+	}
 	if d.unlisted != nil || q.State != "Error" {
 		return port.Page{}, errors.Join(d.unlisted, fmt.Errorf("listed %q", q.State))
 	}
@@ -129,7 +133,7 @@ func (d *desk) List(ctx context.Context, q port.Query) (port.Page, error) {
 		}
 	}
 	slices.Sort(ids)
-	page := port.Page{}
+	page := port.Page{Partial: d.partial}
 	for _, id := range ids[:min(d.pageSize, len(ids))] {
 		a := d.inError[id]
 		document, err := state.EncodeTask(&protocol.Task{
@@ -334,6 +338,24 @@ func TestMoreThanASweepReads(t *testing.T) {
 	clear(d.inError)
 	d.sweepAfter(time.Minute)
 	d.want("all was read", "over 0")
+}
+
+// If the store cannot list all orders in Error, a sweep counts those that it lists, and no incident is over.
+func TestMoreThanTheStoreLists(t *testing.T) {
+	d := newDesk(t, nil)
+	d.stop("o-1", "order", "pay", "declined")
+	d.want("the first", "first 1")
+	d.partial = true
+	d.now = d.now.Add(20 * time.Minute)
+	counts, err := d.Sweep(marked)
+	require.NoError(t, err)
+	require.Equal(t, 1, counts["order"].Orders)
+	clear(d.inError)
+	d.sweepAfter(time.Minute)
+	d.want("not listed")
+	d.partial = false
+	d.sweepAfter(time.Minute)
+	d.want("all were listed", "over 0")
 }
 
 // If the orders in Error cannot be counted, a sweep returns an error instead of a count of none. First alerts

@@ -97,13 +97,20 @@ func visibilityOf(ctx context.Context) time.Duration {
 	return noDeadline
 }
 
+// answerTime is the end of Reserve, in which the function writes to the log and answers Lambda.
+const answerTime = Reserve / 20
+
 // nack changes the visibility timeouts of failed messages. It has its own time limit within Reserve, because
-// ctx may have ended.
+// ctx may have ended, and ends before answerTime, however long the handler has taken.
 func (b *batch) nack(ctx context.Context, queue Queue, back []port.Extension, log *slog.Logger) {
 	if len(back) == 0 {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), Reserve/2)
+	limit := Reserve / 2
+	if deadline, bounded := ctx.Deadline(); bounded {
+		limit = min(limit, time.Until(deadline.Add(Reserve-answerTime)))
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
 	q, err := queue(b.queueARN)
 	if err == nil {

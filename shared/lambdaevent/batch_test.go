@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -253,6 +254,38 @@ func TestHandedOverAgainCountsAsReceivedBefore(t *testing.T) {
 		event)
 	require.NoError(t, err)
 	require.Equal(t, []int{1, 1, 2, 2}, seen)
+}
+
+// stuck is a queue that does not answer.
+type stuck struct{ port.Queue }
+
+func (stuck) Extend(ctx context.Context, _ []port.Extension) []error {
+	<-ctx.Done()
+	return []error{ctx.Err()}
+}
+
+// Rule 3: the function ends before Lambda ends the process, even if the handler took most of the reserve and the
+// queue does not answer.
+func TestMessagesAreReturnedWithinTheReserve(t *testing.T) {
+	for handled, want := range map[time.Duration]time.Duration{
+		5 * time.Second: 6 * time.Second, 9500 * time.Millisecond: 9900 * time.Millisecond,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			start := time.Now()
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			handle := func(_ context.Context, _ string, ds []port.Delivery) []lambdaevent.Failed {
+				time.Sleep(handled)
+				return []lambdaevent.Failed{{Receipt: ds[0].Receipt}}
+			}
+			queue := func(string) (port.Queue, error) { return stuck{}, nil }
+			event := events.SQSEvent{Records: []events.SQSMessage{record("q", 0, "x")}}
+			answer, err := lambdaevent.Batch(handle, queue, unmeasured, slog.New(slog.DiscardHandler))(ctx, event)
+			require.NoError(t, err)
+			require.Len(t, answer.BatchItemFailures, 1)
+			require.Equal(t, want, time.Since(start))
+		})
+	}
 }
 
 // Rule 3: the handler's time is over two seconds before Lambda's.

@@ -91,7 +91,10 @@ type Query struct {
 	// Oldest selects only the oldest record. Limit then counts as 1, and Page.Next is "". If an adapter
 	// cannot sort ended orders by age, it returns an error for a query that includes ended orders.
 	Oldest bool
-	Cursor string // cursor from the previous page; "" for the first page
+	// Partial accepts a page of some of the records, if there are too many to sort them by age. Otherwise an adapter
+	// returns an error for so many records.
+	Partial bool
+	Cursor  string // cursor from the previous page; "" for the first page
 }
 
 // Selects reports whether the record matches Damaged, State, Workflow, Before and After.
@@ -106,6 +109,7 @@ func (q *Query) Selects(r *Record) bool {
 type Page struct {
 	Records []Record
 	Next    string
+	Partial bool // records are missing on all pages, because there are too many; only with Query.Partial
 }
 
 // Due is one entry of the index. The index is a hint: entries may be missing, outdated or unnecessary.

@@ -291,6 +291,28 @@ func TestBodies(t *testing.T) {
 	}
 }
 
+func TestAnEncodingNobodyAskedFor(t *testing.T) {
+	for coding, want := range map[string]string{
+		"gzip": `its Content-Encoding is "gzip", which an agent neither asks for nor reads; let the service answer ` +
+			`JSON`,
+		"identity": "it is not JSON at byte 0",
+	} {
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if asked := r.Header.Values("Accept-Encoding"); len(asked) > 0 {
+				t.Errorf("asked for %q", asked)
+			}
+			w.Header().Set("Content-Encoding", coding)
+			_, _ = io.WriteString(w, "\x1f\x8b\x08")
+		}))
+		_, err := run(serviceOf(t, simple(srv.URL), Options{}), call())
+		srv.Close()
+		f := failureOf(t, err)
+		require.Equal(t, "response-not-json", f.Code)
+		require.True(t, f.Happened)
+		require.ErrorContains(t, f, want)
+	}
+}
+
 func TestRetryAfter(t *testing.T) {
 	for value, want := range map[string]time.Duration{
 		"3": 3 * time.Second, "0": 0, "-1": 0, "": 0, "soon": 0, "999999999": time.Hour,

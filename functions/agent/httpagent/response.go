@@ -94,6 +94,10 @@ func (a *answer) output(ignore bool) (json.RawMessage, error) {
 	case errors.Is(err, rawjson.ErrLevels):
 		return nil, done("response-too-deep", unkept, a.what(), err)
 	case err != nil:
+		if coding := a.header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
+			err = fmt.Errorf("its Content-Encoding is %.40q, which an agent neither asks for nor reads",
+				a.redact.Text(coding))
+		}
 		return nil, done("response-not-json", unread, a.what(), err)
 	}
 	return body, nil

@@ -71,14 +71,15 @@ func NewWorker(c aws.Config, settings deployment.Agent, agent worker.Config,
 	agent.Log = log
 	agent.SendTimeout = sendTimeout
 	if agent.Ledger == nil && settings.Ledger != "" {
-		agent.Ledger = dynamo.NewLedger(dynamo.NewHandlerClient(c), settings.Ledger)
+		agent.Ledger = dynamo.NewLedger(dynamo.NewLedgerClient(c), settings.Ledger)
 	}
 	return worker.New(agent)
 }
 
 // sendTimeout is the time limit for sending a reply. lambdaevent.Reserve is the time between the end
-// of a handler's context and the end of the invocation. sendTimeout is shorter, so the worker can send
-// a reply even after the context has ended.
+// of a handler's context and the end of the invocation. sendTimeout is shorter, so the worker can write
+// to the ledger and send a reply even after the context has ended, and package lambdaevent can still return
+// requests.
 const sendTimeout = lambdaevent.Reserve * 3 / 4
 
 // linger is how long a reply waits for other replies of its batch. One call to SQS with several

@@ -44,7 +44,7 @@ func (h *handling) answer(ctx context.Context) Verdict {
 }
 
 func (h *handling) sends(ctx context.Context, reply *message.Reply, within time.Duration) bool {
-	err := h.w.send(ctx, h.w.replies, reply, within)
+	err := h.w.send(ctx, h.w.replies, reply, h.left(within))
 	if err != nil {
 		h.w.Log.Warn("a reply could not be sent; the request is returned to the queue",
 			about(h.w.Agent, h.req), "error", err)

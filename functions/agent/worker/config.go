@@ -32,7 +32,8 @@ type Config struct {
 	Tracer  port.Tracer  // nil records no spans
 	Retry   Retry
 	Breaker Breaker
-	// SendTimeout is the time limit for sending one reply; default 5 s. A negative value means no limit,
+	// SendTimeout is the time limit for sending one reply; default 5 s. If the handler's context has a deadline, all
+	// writes to the ledger and the reply end SendTimeout after it. A negative value means no limit,
 	// so even stopBy does not end a send. Use a negative value only for queues in memory, because there a
 	// timer costs more than the send.
 	SendTimeout time.Duration

@@ -48,7 +48,7 @@ func (h *handling) defers(ctx context.Context, d *deferral) Verdict {
 	if d.within > 0 {
 		report.Until = min(report.Until, core.TimeOf(now.Add(d.within)))
 	}
-	if err := w.send(ctx, w.replies, report, min(w.SendTimeout, left)); err != nil {
+	if err := w.send(ctx, w.replies, report, h.left(min(w.SendTimeout, left))); err != nil {
 		w.Log.Warn("that a reply comes later could not be sent; the request is returned to the queue",
 			about(w.Agent, h.req), "error", err)
 		return w.nack(0)

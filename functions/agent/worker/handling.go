@@ -26,6 +26,7 @@ type handling struct {
 	times    int       // number of receives of the request, including the present receive
 	until    time.Time // end of all tries, including ledger writes, by the agent's clock
 	deadline time.Time // end of the present call; equals until if the call does not use the ledger
+	last     time.Time // end of the reply, by the machine's clock; zero if the handler's context has no deadline
 
 	try int
 	// outcome of the last try: nil after a success; otherwise *tried, *deferral or errSilent
@@ -54,6 +55,9 @@ func (h *handling) failure() *tried {
 
 func (h *handling) run(ctx context.Context) Verdict {
 	w := h.w
+	if end, bounded := ctx.Deadline(); bounded && w.SendTimeout >= 0 {
+		h.last = end.Add(w.SendTimeout)
+	}
 	if !h.inTime() {
 		return h.tooLate(ctx)
 	}
@@ -99,6 +103,22 @@ func (h *handling) run(ctx context.Context) Verdict {
 		return w.nack(0)
 	}
 	return h.answer(ctx)
+}
+
+// left returns the time limit of the reply: within, or less near the end of the handler's context. The handler has
+// SendTimeout after that end, for all writes to the ledger and the reply together.
+func (h *handling) left(within time.Duration) time.Duration {
+	if h.last.IsZero() {
+		return within
+	}
+	//nolint:forbidigo // a context uses the machine's clock, whatever the Clock shows
+	return min(within, max(0, time.Until(h.last)))
+}
+
+// toLedger returns a context for writes to the ledger, which does not end with ctx. Near the end of the handler's
+// context, it leaves half of the time to the reply.
+func (h *handling) toLedger(ctx context.Context) (context.Context, context.CancelFunc) {
+	return outlasting(ctx, min(ledgerTime, h.left(2*ledgerTime)/2))
 }
 
 func (h *handling) inTime() bool { return h.w.Clock.Now().Before(h.stop()) }

@@ -88,7 +88,7 @@ func (h *handling) prove(ctx context.Context) {
 	if !h.isPivot() || f == nil || h.doubt != nil || h.pivot == pivotNoEffect {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ledgerTime)
+	ctx, cancel := h.toLedger(ctx)
 	defer cancel()
 	proven := false
 	err := h.change(ctx, func(e port.LedgerEntry) (next port.LedgerEntry, move bool) {
@@ -171,7 +171,7 @@ func (h *handling) enter(ctx context.Context) (port.LedgerEntry, act, error) {
 }
 
 func (h *handling) store(ctx context.Context, e port.LedgerEntry) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ledgerTime)
+	ctx, cancel := h.toLedger(ctx)
 	defer cancel()
 	return h.w.Ledger.Move(ctx, e)
 }
@@ -238,7 +238,7 @@ func (h *handling) leave(ctx context.Context, o outcome, out json.RawMessage, f 
 	if o == unknown {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ledgerTime)
+	ctx, cancel := h.toLedger(ctx)
 	defer cancel()
 	err := h.change(ctx, func(e port.LedgerEntry) (next port.LedgerEntry, move bool) {
 		next, move = leave(e, h.req.Operation, h.req.Attempt, o)

@@ -2,6 +2,7 @@ package worker_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -194,6 +195,63 @@ func TestALedgerThatDoesNotAnswer(t *testing.T) {
 			require.Equal(t, want, time.Since(start))
 		})
 	}
+}
+
+// Rule 3: with a handler's context that ends during the call, all writes to the ledger and the reply end SendTimeout
+// after it, and a stuck ledger leaves time for the reply.
+func TestAllAfterTheHandlersTimeIsBounded(t *testing.T) {
+	const end, send = 10 * time.Second, 1500 * time.Millisecond
+	for name, tt := range map[string]struct {
+		stuck bool // the ledger and the queue of replies do not answer after the end
+		fails bool
+		want  time.Duration
+	}{
+		"all answer":                  {false, false, end},
+		"none answers":                {true, false, end + send},
+		"none answers, after failing": {true, true, end + send},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			start := time.Now()
+			late := func() bool { return tt.stuck && time.Since(start) >= end }
+			c := worker.Config{
+				SendTimeout: send, Ledger: stuckAfter{memory.NewLedger(), late},
+				Operations: charge(func(ctx context.Context, _ worker.Call) (any, error) {
+					<-ctx.Done()
+					if tt.fails {
+						return nil, worker.NoEffect(errors.New("refused"))
+					}
+					return nil, nil
+				}),
+			}
+			if tt.stuck {
+				c.Replies = hanging{}
+			}
+			b := newBench(t, port.ClockFunc(time.Now), c)
+			req := request(start)
+			req.Grade = core.Plain
+			req.PointOfNoReturn = true
+			req.Timeout = core.DurationOf(end)
+			ctx, cancel := context.WithDeadline(t.Context(), start.Add(end))
+			defer cancel()
+			v := b.worker.Handle(ctx, delivery(req))
+			require.Equal(t, tt.want, time.Since(start), name)
+			require.Equal(t, !tt.stuck, v.Delete, name)
+		})
+	}
+}
+
+// stuckAfter is a ledger that does not answer writes from a time on.
+type stuckAfter struct {
+	port.Ledger
+	late func() bool
+}
+
+func (l stuckAfter) Move(ctx context.Context, e port.LedgerEntry) error {
+	if l.late() {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return l.Ledger.Move(ctx, e)
 }
 
 // An agent whose clock is not the machine's makes its calls with their full time: the end of a context is one
