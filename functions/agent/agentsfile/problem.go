@@ -119,7 +119,7 @@ func Check(file string) (c settings.File, unset []string, err error) {
 	}
 	c, err = Read(data)
 	if err != nil {
-		return c, nil, fmt.Errorf("agents file %s: %w", file, err)
+		return c, nil, fmt.Errorf("%w %s: %w", ErrFile, file, err)
 	}
 	set := func(name string) bool { return os.Getenv(name) != "" }
 	unset = slices.DeleteFunc(settings.Variables(c), set)
@@ -130,7 +130,7 @@ func Check(file string) (c settings.File, unset []string, err error) {
 		return cmp.Or(os.Getenv(name), "unset"), true
 	})
 	if err != nil {
-		err = fmt.Errorf("agents file %s: %w", file, err)
+		err = fmt.Errorf("%w %s: %w", ErrFile, file, err)
 	}
 	return c, unset, err
 }
