@@ -74,5 +74,9 @@ func Read(data []byte) (settings.File, error) {
 		return settings.File{},
 			errors.New("the file holds a second document; keep all agents in the first one")
 	}
+	if _, found := c.Agents[""]; found {
+		return settings.File{}, fmt.Errorf("%san agent has no name; fix: write one before the colon; a name that YAML "+
+			`reads otherwise needs quotes, like "null"`, unnamed(data))
+	}
 	return c, nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/settings"
 	"github.com/stepkeeper/stepkeeper/shared/suggest"
@@ -54,6 +55,31 @@ func explained(err error, data []byte) error {
 	}
 	at := e.GetToken().Position
 	return fmt.Errorf("line %d, column %d: %s; fix: %s", at.Line, at.Column, what, fix)
+}
+
+// unnamed returns the place of the first agent without a name, such as one with the key null. It returns "" if the
+// text does not show the place.
+func unnamed(data []byte) string {
+	file, err := parser.ParseBytes(data, 0)
+	if err != nil {
+		return ""
+	}
+	path, err := yaml.PathString("$.agents")
+	if err != nil {
+		return ""
+	}
+	node, err := path.FilterFile(file)
+	agents, found := node.(ast.MapNode)
+	if err != nil || !found {
+		return ""
+	}
+	for each := agents.MapRange(); each.Next(); {
+		key := each.Key()
+		if at := key.GetToken(); key.Type() == ast.NullType || at.Value == "" {
+			return fmt.Sprintf("line %d, column %d: ", at.Position.Line, at.Position.Column)
+		}
+	}
+	return ""
 }
 
 // knownFields finds the first part of the file that contains the unknown field key. It returns the
