@@ -605,6 +605,24 @@ func TestAnswersThatCannotBeRead(t *testing.T) {
 	}
 }
 
+// An empty object is no answer of Stepkeeper to a request for one thing: not an order without an ID, for example.
+func TestAnswersThatLackTheThing(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "{}")
+	}))
+	t.Cleanup(s.Close)
+	c, err := client.New(s.URL, client.WithRetry(1, time.Second))
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second) // else a wait for such an order has no end
+	t.Cleanup(cancel)
+	errs := readings(ctx, c)
+	for _, name := range []string{
+		"get", "submitted", "document", "submit", "wait", "definition", "statistics", "plan", "cancel", "undo",
+	} {
+		require.ErrorIs(t, errs[name], client.ErrAnswer, name)
+	}
+}
+
 // A status without an error of Stepkeeper is no verdict: another server does not know whether an order exists.
 // A proxy does know that it cannot reach the server.
 func TestStatusesOfSomethingElse(t *testing.T) {

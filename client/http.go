@@ -166,6 +166,15 @@ func call[T any](ctx context.Context, h *overHTTP, method, path string, header h
 	return answer, nil
 }
 
+// whole returns an ErrAnswer if a member that each answer of Stepkeeper has is missing, as in the "{}" of another
+// server.
+func whole(err error, member, value string) error {
+	if err != nil || value != "" {
+		return err
+	}
+	return fmt.Errorf("%w: it has no %s", ErrAnswer, member)
+}
+
 // readAnswer reads the body of a response, which is bounded.
 func readAnswer(ctx context.Context, resp *http.Response) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
@@ -179,7 +188,8 @@ func readAnswer(ctx context.Context, resp *http.Response) ([]byte, error) {
 }
 
 func (h *overHTTP) Submit(ctx context.Context, order []byte) (Receipt, error) {
-	return post[Receipt](ctx, h, "/v1/orders", order)
+	r, err := post[Receipt](ctx, h, "/v1/orders", order)
+	return r, whole(err, "orderId", r.OrderID)
 }
 
 func (h *overHTTP) Task(ctx context.Context, id string, wait time.Duration) (*Task, error) {
@@ -188,6 +198,7 @@ func (h *overHTTP) Task(ctx context.Context, id string, wait time.Duration) (*Ta
 		query = "?wait=" + wait.String()
 	}
 	t, err := get[Task](ctx, h, path(id, query))
+	err = whole(err, "orderId", t.OrderID)
 	if err != nil {
 		return nil, err
 	}
@@ -196,12 +207,12 @@ func (h *overHTTP) Task(ctx context.Context, id string, wait time.Duration) (*Ta
 
 func (h *overHTTP) Order(ctx context.Context, id string) (json.RawMessage, error) {
 	o, err := get[struct{ Order json.RawMessage }](ctx, h, path(id, "/order"))
-	return o.Order, err
+	return o.Order, whole(err, "order", string(o.Order))
 }
 
 func (h *overHTTP) Document(ctx context.Context, id string) (json.RawMessage, error) {
 	d, err := get[struct{ Document json.RawMessage }](ctx, h, path(id, "/document"))
-	return d.Document, err
+	return d.Document, whole(err, "document", string(d.Document))
 }
 
 // withQuery adds the parameters that have a value to a path.
@@ -243,8 +254,9 @@ func (h *overHTTP) Workflows(ctx context.Context) ([]Workflow, error) {
 }
 
 func (h *overHTTP) Definition(ctx context.Context, workflow, definition string) (Definition, error) {
-	return get[Definition](ctx, h, "/v1/workflows/"+url.PathEscape(workflow)+"?definition="+
+	d, err := get[Definition](ctx, h, "/v1/workflows/"+url.PathEscape(workflow)+"?definition="+
 		url.QueryEscape(definition))
+	return d, whole(err, "hash", d.Hash)
 }
 
 func (h *overHTTP) Schedules(ctx context.Context) ([]Schedule, error) {
@@ -258,13 +270,14 @@ func (h *overHTTP) Unlisted() string { return "" }
 // Statistics reads the server's statistics.
 func (h *overHTTP) Statistics(ctx context.Context) (*Statistics, error) {
 	s, err := get[Statistics](ctx, h, "/v1/statistics")
-	return &s, err
+	return &s, whole(err, "intervalMs", given(s.Interval))
 }
 
 // Plan reads the effects of a Move from the server.
 func (h *overHTTP) Plan(ctx context.Context, id, definition string, documents bool) (view.Plan, error) {
-	return get[view.Plan](ctx, h, path(id, "/move?definition="+url.QueryEscape(definition)+"&documents="+
+	p, err := get[view.Plan](ctx, h, path(id, "/move?definition="+url.QueryEscape(definition)+"&documents="+
 		strconv.FormatBool(documents)))
+	return p, whole(err, "orderId", p.OrderID)
 }
 
 // Unattended reads the queues without a consumer from the server's health. It ignores the workflow.
@@ -291,7 +304,7 @@ func (h *overHTTP) Command(ctx context.Context, c message.Control) (Verdict, err
 	if errors.As(err, &refused) && refused.verdict != nil {
 		return *refused.verdict, nil
 	}
-	return v, err
+	return v, whole(err, "id", v.ID)
 }
 
 func answerBody(a core.Answered) map[string]any {

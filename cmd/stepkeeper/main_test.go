@@ -468,3 +468,33 @@ func TestReadme(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist, "the example's folder is left")
 	x.covers(t, page)
 }
+
+// The example removes its folder when its terminal is closed. Under nohup, it goes on until it is told to end.
+func TestClosedTerminal(t *testing.T) {
+	const dev = "exec stepkeeper dev --example --listen 127.0.0.1:0"
+	for line, end := range map[string]syscall.Signal{dev: syscall.SIGHUP, "trap '' HUP; " + dev: syscall.SIGTERM} {
+		folder := t.TempDir()
+		cmd := open(t).command(line)
+		cmd.Env = append(cmd.Env, "TMPDIR="+folder)
+		out, err := cmd.StdoutPipe()
+		require.NoError(t, errors.Join(err, cmd.Start()))
+		t.Cleanup(func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
+		_, err = bufio.NewReader(out).ReadString('\n')
+		require.NoError(t, err)
+		require.NoError(t, cmd.Process.Signal(syscall.SIGHUP))
+		if end != syscall.SIGHUP {
+			time.Sleep(100 * time.Millisecond)
+			require.NotEmpty(t, entries(t, folder), "it has ended, although the signal was ignored before")
+			require.NoError(t, cmd.Process.Signal(end))
+		}
+		require.NoError(t, cmd.Wait())
+		require.Empty(t, entries(t, folder))
+	}
+}
+
+func entries(t *testing.T, folder string) []os.DirEntry {
+	t.Helper()
+	all, err := os.ReadDir(folder)
+	require.NoError(t, err)
+	return all
+}

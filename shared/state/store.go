@@ -447,7 +447,7 @@ func (s *Store) Target(ctx context.Context, workflow, hash string, latest bool) 
 				"then repeat the command", workflow, broken.Problem)}, nil
 	case errors.Is(err, ErrUnknownWorkflow):
 		return core.Target{Absent: fmt.Sprintf(
-			"no workflow %q is deployed any more; deploy it, then repeat the command", workflow)}, nil
+			"no workflow %q is deployed; deploy it, then try again", workflow)}, nil
 	}
 	return core.Target{Definition: def}, err
 }

@@ -18,6 +18,9 @@ import (
 
 const maxFile = 1 << 20
 
+// ErrFile is the error of an agents file that Load or Check refuses.
+var ErrFile = errors.New("agents file")
+
 // Load reads and checks an agents file. It replaces references to variables by values of the environment. The
 // error lists every problem of the file.
 func Load(file string) (settings.File, error) {
@@ -27,7 +30,7 @@ func Load(file string) (settings.File, error) {
 	}
 	c, err := Parse(data, os.LookupEnv)
 	if err != nil {
-		return settings.File{}, fmt.Errorf("agents file %s: %w", file, err)
+		return settings.File{}, fmt.Errorf("%w %s: %w", ErrFile, file, err)
 	}
 	return c, nil
 }
@@ -36,9 +39,9 @@ func text(file string) ([]byte, error) {
 	data, err := regularfile.Read(file, maxFile+1)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("agents file %s: %w", file, err)
+		return nil, fmt.Errorf("%w %s: %w", ErrFile, file, err)
 	case len(data) > maxFile:
-		return nil, fmt.Errorf("agents file %s is larger than %d bytes", file, maxFile)
+		return nil, fmt.Errorf("%w %s is larger than %d bytes", ErrFile, file, maxFile)
 	}
 	return data, nil
 }
@@ -70,6 +73,10 @@ func Read(data []byte) (settings.File, error) {
 	if err == nil && !errors.Is(d.Decode(&second), io.EOF) {
 		return settings.File{},
 			errors.New("the file holds a second document; keep all agents in the first one")
+	}
+	if _, found := c.Agents[""]; found {
+		return settings.File{}, fmt.Errorf("%san agent has no name; fix: write one before the colon; a name that YAML "+
+			`reads otherwise needs quotes, like "null"`, unnamed(data))
 	}
 	return c, nil
 }

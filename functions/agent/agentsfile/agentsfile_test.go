@@ -180,3 +180,13 @@ func TestCheckWithoutSecrets(t *testing.T) {
 		}
 	}
 }
+
+// An agent without a name is shown by its place, because there is no name to call it by.
+func TestAgentWithoutAName(t *testing.T) {
+	for _, key := range []string{"null", "~", `""`} {
+		_, err := agentsfile.Read([]byte("agents:\n  payment: {external: true}\n  " + key + ": {external: true}\n"))
+		require.ErrorContains(t, err, "line 3, column 3: an agent has no name", key)
+	}
+	_, err := agentsfile.Read([]byte("agents:\n  \"null\": {external: true}\n"))
+	require.NoError(t, err)
+}

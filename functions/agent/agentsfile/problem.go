@@ -13,6 +13,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/settings"
 	"github.com/stepkeeper/stepkeeper/shared/suggest"
@@ -54,6 +55,31 @@ func explained(err error, data []byte) error {
 	}
 	at := e.GetToken().Position
 	return fmt.Errorf("line %d, column %d: %s; fix: %s", at.Line, at.Column, what, fix)
+}
+
+// unnamed returns the place of the first agent without a name, such as one with the key null. It returns "" if the
+// text does not show the place.
+func unnamed(data []byte) string {
+	file, err := parser.ParseBytes(data, 0)
+	if err != nil {
+		return ""
+	}
+	path, err := yaml.PathString("$.agents")
+	if err != nil {
+		return ""
+	}
+	node, err := path.FilterFile(file)
+	agents, found := node.(ast.MapNode)
+	if err != nil || !found {
+		return ""
+	}
+	for each := agents.MapRange(); each.Next(); {
+		key := each.Key()
+		if at := key.GetToken(); key.Type() == ast.NullType || at.Value == "" {
+			return fmt.Sprintf("line %d, column %d: ", at.Position.Line, at.Position.Column)
+		}
+	}
+	return ""
 }
 
 // knownFields finds the first part of the file that contains the unknown field key. It returns the
@@ -119,7 +145,7 @@ func Check(file string) (c settings.File, unset []string, err error) {
 	}
 	c, err = Read(data)
 	if err != nil {
-		return c, nil, fmt.Errorf("agents file %s: %w", file, err)
+		return c, nil, fmt.Errorf("%w %s: %w", ErrFile, file, err)
 	}
 	set := func(name string) bool { return os.Getenv(name) != "" }
 	unset = slices.DeleteFunc(settings.Variables(c), set)
@@ -130,7 +156,7 @@ func Check(file string) (c settings.File, unset []string, err error) {
 		return cmp.Or(os.Getenv(name), "unset"), true
 	})
 	if err != nil {
-		err = fmt.Errorf("agents file %s: %w", file, err)
+		err = fmt.Errorf("%w %s: %w", ErrFile, file, err)
 	}
 	return c, unset, err
 }

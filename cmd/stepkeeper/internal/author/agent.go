@@ -109,7 +109,7 @@ func runAgentNew(o *agentOptions) error {
 	o.app.Print(written{Agent: o.Name, Folder: o.dir, Files: files},
 		"wrote the agent %s to %s: %s\n\nNow make %s call your service, and try it:\n\n  cd %s\n  %s\n\n"+
 			"README.md says how to run it.\n", o.Name, o.dir, strings.Join(files, ", "),
-		serviceFile[o.Language], message.Quoted(o.dir), strings.Join(tryIt(o.Agent), "\n  "))
+		serviceFile[o.Language], message.Quoted(folder(o.dir)), strings.Join(tryIt(o.Agent), "\n  "))
 	return nil
 }
 

@@ -62,6 +62,9 @@ func moduleDirFlag(to *string) app.Flag {
 }
 
 func runInit(o *initOptions) error {
+	if o.dir == "" {
+		return failure.New(failure.Usage, "name one: stepkeeper init DIR", "the folder's name is empty")
+	}
 	var err error
 	o.Stepkeeper, err = scaffold.FindModule(o.moduleDir)
 	if err != nil && (o.moduleDir != "" || o.AWS) {
@@ -89,7 +92,7 @@ func runInit(o *initOptions) error {
 	fmt.Fprintf(out, "wrote a project to %s: %s\n\nRun it; the first two each in a terminal of its own:\n\n",
 		o.dir, strings.Join(files, ", "))
 	if o.dir != "." {
-		fmt.Fprintf(out, "  cd %s\n", message.Quoted(o.dir))
+		fmt.Fprintf(out, "  cd %s\n", message.Quoted(folder(o.dir)))
 	}
 	fmt.Fprint(out, "  go run ./services\n  stepkeeper dev\n  stepkeeper submit --workflow booking --id o-1 "+
 		"--wait order.json\n  stepkeeper show o-1\n\nREADME.md says more.\n")
@@ -101,6 +104,14 @@ func runInit(o *initOptions) error {
 			scaffold.ErrNoModule, moduleAdvice)
 	}
 	return nil
+}
+
+// folder returns the name of a folder for the command cd, which would take a name like -x for a flag.
+func folder(dir string) string {
+	if strings.HasPrefix(dir, "-") {
+		return "./" + dir
+	}
+	return dir
 }
 
 // notWritten returns the error for files that could not be written to the folder dir. The parameter another

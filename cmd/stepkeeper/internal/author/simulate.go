@@ -236,7 +236,7 @@ func moved(ctx context.Context, a *app.App, c *client.Client, id, hash string) (
 	return sc, nil
 }
 
-// SimulateMove simulates an order after a move. It returns a report only if the output is JSON. An error with
+// SimulateMove simulates an order after a move. It returns a report only if the output is JSON, also with an error. An error with
 // the code NotProcessed means that the simulation found a problem.
 func SimulateMove(ctx context.Context, a *app.App, c *client.Client, id, hash string,
 	seeds int,
@@ -253,10 +253,7 @@ func SimulateMove(ctx context.Context, a *app.App, c *client.Client, id, hash st
 	if !a.JSON() {
 		return nil, o.print(r, false)
 	}
-	if err := o.keepTape(r); err != nil {
-		return nil, err
-	}
-	return o.whole(r), o.verdict(r)
+	return o.whole(r), o.conclude(r)
 }
 
 // find runs the search and shows its progress. On a terminal it shows a bar. Otherwise it prints a line every

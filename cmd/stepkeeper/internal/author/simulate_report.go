@@ -21,11 +21,16 @@ func (o *simulateOptions) print(r *simulate.Report, stopped bool) error {
 	} else {
 		o.printText(r, stopped)
 	}
+	return o.conclude(r)
+}
+
+// conclude stores the tape of a report that is printed in any case, and returns the verdict.
+func (o *simulateOptions) conclude(r *simulate.Report) error {
 	if err := o.keepTape(r); err != nil {
 		return err
 	}
-	if r.Tape != nil && !a.JSON() {
-		fmt.Fprintf(a.Streams.Out, "replay: stepkeeper simulate --replay %s\n", message.Quoted(o.tape))
+	if r.Tape != nil && !o.app.JSON() {
+		fmt.Fprintf(o.app.Streams.Out, "replay: stepkeeper simulate --replay %s\n", message.Quoted(o.tape))
 	}
 	return o.verdict(r)
 }

@@ -59,7 +59,7 @@ func TestWhatACommandWouldDo(t *testing.T) {
 // A refused move lists all differences, also if the server's reason is cut after the first of them. A reason
 // that is not a difference stays.
 func TestWhyAMoveWouldBeRefused(t *testing.T) {
-	plan := view.Plan{Differences: []protocol.Difference{
+	plan := view.Plan{OrderID: "o", Differences: []protocol.Difference{
 		{Step: "charge", What: "it is removed", Refused: true},
 		{Step: "ship", What: "it is new"},
 		{Step: "pack", What: "its agent is another one", Refused: true},
@@ -142,7 +142,7 @@ func TestAServerThatIsAwayGetsNoMoreCommands(t *testing.T) {
 				return
 			}
 			w.Header().Set("Content-Type", "application/json")
-			fmt.Fprint(w, `{"accepted":false,"reason":"it has ended"}`)
+			fmt.Fprint(w, `{"id":"c","accepted":false,"reason":"it has ended"}`)
 		}))
 		defer s.Close()
 		at, err := client.New(s.URL)

@@ -173,11 +173,14 @@ func (o *orderCommand) each(ctx context.Context,
 		line, err := send(ctx, c, id)
 		if err != nil {
 			f := o.app.Explain(err, "order "+id)
-			if f.Code != failure.Refused && f.Code != failure.NotFound {
-				return f
-			}
 			line.Exit = f.Code
 			line.Reason = strings.TrimSuffix(f.Error()+"; "+f.Do, "; ")
+			if f.Code != failure.Refused && f.Code != failure.NotFound {
+				if line.Report != nil {
+					o.print(id, line)
+				}
+				return f
+			}
 		}
 		o.print(id, line)
 		worst = failure.Worst(worst, line.Exit)

@@ -189,6 +189,17 @@ func TestDevAddressInUse(t *testing.T) {
 		want(t, failure.General, "already in use", "choose another port with --listen or --answers-listen")
 }
 
+// A file that `agent validate` refuses is refused with the same code.
+func TestDevRefusesAnAgentsFile(t *testing.T) {
+	agents := write(t, "agents.yaml", "agents:\n  payment: {url: nonsense}\n")
+	for _, command := range [][]string{
+		{"agent", "validate", agents},
+		{"dev", "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--workflows", shipped, "--agents", agents},
+	} {
+		call{}.run(t, command...).want(t, failure.Usage, `agent "payment": url is not an address`)
+	}
+}
+
 // The console is served at a loopback address until it is interrupted, over the server or the stack that is
 // named.
 func TestConsoleIsServed(t *testing.T) {

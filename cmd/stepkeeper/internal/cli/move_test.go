@@ -10,7 +10,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/author"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/streams"
 	"github.com/stepkeeper/stepkeeper/dev/api"
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
@@ -81,6 +85,7 @@ func TestOrderGoesOnWithTheFixedWorkflow(t *testing.T) {
 	server, end = opened(t, folder)
 	defer end()
 	c = call{server: server}
+	require.Contains(t, get(t, server+"/v1/workflows/none"), `no workflow \"none\" is deployed; deploy it`)
 	c.run(t, "show", "one").want(t, failure.OK, "it is pinned to an older definition of its workflow",
 		"resubmit one --definition latest", "move one --definition latest --dry-run")
 	c.run(t, "move", "one", "--definition", "latest", "--dry-run").want(t, failure.OK,
@@ -97,6 +102,18 @@ func TestOrderGoesOnWithTheFixedWorkflow(t *testing.T) {
 	r := c.run(t, "show", "one")
 	require.NotContains(t, r.out, "older definition", "it was moved")
 	require.Contains(t, r.out, "command 3")
+}
+
+// A report is printed although its tape cannot be written: hours of search may have found it.
+func TestReportOfAMoveWithoutItsTape(t *testing.T) {
+	s, b := streams.Test(false)
+	o := &orderCommand{app: app.New(s, func(string) string { return "" }), ids: []string{"one"}}
+	require.NoError(t, o.app.Root().ParseFlags([]string{"--output", "json"}))
+	err := o.each(t.Context(), func(context.Context, *client.Client, string) (verdictLine, error) {
+		return verdictLine{Report: &author.Simulated{Statement: "broken"}}, os.ErrPermission
+	})
+	require.ErrorIs(t, err, os.ErrPermission)
+	require.Contains(t, b.Out.String(), `"statement":"broken"`)
 }
 
 // A move can be simulated first. The simulation finds a definition with which the order would stop again,

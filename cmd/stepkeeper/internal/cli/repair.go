@@ -275,7 +275,7 @@ func newMove(a *app.App) *cobra.Command {
 				"something wrong; correct that first, or move it without --simulate"}, nil
 		}
 		if err != nil {
-			return verdictLine{}, err
+			return verdictLine{Report: report}, err
 		}
 		line, err := o.send(ctx, c, id)
 		line.Report = report

@@ -131,8 +131,8 @@ func grouping(t *testing.T, stopped, under *[]view.Summary) http.Handler {
 		switch state := r.URL.Query().Get("state"); {
 		case r.URL.Path != "/v1/orders":
 			return view.Definition{
-				Workflow: "any",
-				Steps:    []view.Step{{Name: "x", Agent: "mail"}, {Name: "y", Agent: "bank"}},
+				Workflow: "any", Hash: "d",
+				Steps: []view.Step{{Name: "x", Agent: "mail"}, {Name: "y", Agent: "bank"}},
 			}
 		case state == string(core.Error):
 			return view.Page{Orders: *stopped}

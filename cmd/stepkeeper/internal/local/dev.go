@@ -28,6 +28,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/demo/shifted"
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
 	"github.com/stepkeeper/stepkeeper/dev/sqlite"
+	"github.com/stepkeeper/stepkeeper/functions/agent/agentsfile"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 	"github.com/stepkeeper/stepkeeper/shared/incident"
@@ -245,8 +246,14 @@ func (o *devOptions) check() error {
 		return failure.New(failure.Usage, "give --workflows the folder that the file is in",
 			"%s is not a folder", o.Workflows)
 	}
-	if _, err := os.Stat(o.Agents); err != nil && o.Operations == nil {
+	info, err = os.Stat(o.Agents)
+	switch {
+	case o.Operations != nil:
+		return nil
+	case err != nil:
 		return app.Unread(err, "name the file that lists your agents: --agents FILE"+startAdvice, "agents file")
+	case info.IsDir():
+		return failure.New(failure.Usage, "give --agents the file that is in it", "%s is a folder", o.Agents)
 	}
 	return nil
 }
@@ -342,8 +349,11 @@ func (o *devOptions) serve(ctx context.Context) (err error) {
 				"stepkeeper dev did not stop within %v and was cut off", drainTime)
 		}
 	}
-	if err == nil || errors.Is(err, context.Canceled) && ctx.Err() != nil {
+	switch {
+	case err == nil || errors.Is(err, context.Canceled) && ctx.Err() != nil:
 		return nil
+	case errors.Is(err, agentsfile.ErrFile): // as from `agent validate`
+		return failure.Wrap(err, failure.Usage, "", "stepkeeper dev ended")
 	}
 	return failure.Wrap(err, failure.General, addressAdvice(err), "stepkeeper dev ended")
 }
