@@ -236,8 +236,8 @@ func moved(ctx context.Context, a *app.App, c *client.Client, id, hash string) (
 	return sc, nil
 }
 
-// SimulateMove simulates an order after a move. It returns a report only if the output is JSON, also with an error. An error with
-// the code NotProcessed means that the simulation found a problem.
+// SimulateMove simulates an order after a move. It returns a report only if the output is JSON, also with an error. An
+// error with the code NotProcessed means that the simulation found a problem.
 func SimulateMove(ctx context.Context, a *app.App, c *client.Client, id, hash string,
 	seeds int,
 ) (*Simulated, error) {
