@@ -48,8 +48,9 @@ func (q *queue) failed(ctx context.Context, action string, err error) error {
 
 // Send sends the messages.
 func (q *queue) Send(ctx context.Context, messages []port.Message) []error {
-	for i := range messages {
-		if !q.t.Outputs.FairQueues {
+	if !q.t.Outputs.FairQueues {
+		messages = slices.Clone(messages) // those of the caller stay as they are
+		for i := range messages {
 			messages[i].Group = ""
 		}
 	}

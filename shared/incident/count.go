@@ -61,9 +61,9 @@ type counted struct {
 }
 
 // countOf counts the orders in Error that the query selects, at most mostCounted. It also counts if there are too
-// many for a complete listing, as in a large incident. Without q.InFlight, the
-// count may miss orders with a step in flight or an unreported end. If d has an incident of damaged orders,
-// countOf also counts the orders that were set aside.
+// many for a complete listing, as in a large incident. Without q.InFlight, the count may miss orders with a step in
+// flight or an unreported end. If d has an incident of damaged orders, countOf also counts the orders that were set
+// aside.
 func (s *Incidents) countOf(ctx context.Context, d document, q port.Query, now time.Time) (counted, error) {
 	all := counted{
 		orders: map[ID]found{}, missing: map[ID]core.RaiseAlert{}, workflows: map[string]port.Stopped{},
