@@ -83,6 +83,21 @@ func begunWith(t *testing.T, change func(*message.SubmitOrder)) (*actorstest.Wor
 	return w, requests(t, w)
 }
 
+// begunInBacklog is begun in a Scheduler that knows a long wait, so that the next replies' waits count in full.
+func begunInBacklog(t *testing.T) (*actorstest.World, map[string]*message.Request) {
+	t.Helper()
+	w, asked := begun(t)
+	w.Config = inBacklog
+	w.Kill()
+	return w, asked
+}
+
+func inBacklog(c *scheduler.Config) {
+	c.Waits = &scheduler.Waits{}
+	long := scheduler.QueueTime{Least: core.Day, Before: core.Day}
+	c.Waits.Set(map[string]scheduler.QueueTime{"agent-a": long, "agent-b": long})
+}
+
 // bomb is an expression that panics for one order.
 type bomb struct{ actorstest.Expressions }
 
@@ -333,7 +348,7 @@ func TestWaitsOfRepliesAreLearnt(t *testing.T) {
 		"returned":     {2, true, 2 * 100 * core.Second},
 		"without time": {1, false, 2 * 100 * core.Second},
 	} {
-		w, asked := begun(t)
+		w, asked := begunInBacklog(t)
 		r := actorstest.Later(asked["o-1 a/1 do"])
 		r.Waited = 100 * core.Second
 		w.Clock.Advance(100 * time.Second)
@@ -368,7 +383,7 @@ func TestWorkOnABatchIsNoQueueWait(t *testing.T) {
 // P28, P32: the decision on a request that no queue takes is like the others: its claims use the known queue
 // waits.
 func TestWaitsCountWhereARequestIsTooLarge(t *testing.T) {
-	w, asked := begun(t)
+	w, asked := begunInBacklog(t)
 	w.Clock.Advance(100 * time.Second)
 	taught := false
 	w.Fail = func(queue string, _ port.Message) error {
@@ -405,7 +420,7 @@ func TestWhatTeachesWaits(t *testing.T) {
 		require.Empty(t, w.Scheduler.Handle(ctx, port.Replies, deliver(values...)))
 	}
 	t.Run("more than is possible", func(t *testing.T) {
-		w, asked := begun(t)
+		w, asked := begunInBacklog(t)
 		w.Clock.Advance(100 * time.Second)
 		send(t, w, waited(actorstest.Later(asked["o-1 a/1 do"]), core.Day))
 		for i, want := range []core.Duration{
@@ -417,7 +432,7 @@ func TestWhatTeachesWaits(t *testing.T) {
 		}
 	})
 	t.Run("a copy, and an older attempt", func(t *testing.T) {
-		w, asked := begun(t)
+		w, asked := begunInBacklog(t)
 		send(t, w, waited(actorstest.Later(asked["o-1 a/1 do"]), 0))
 		w.Clock.Advance(100 * time.Second)
 		send(t, w, waited(actorstest.Later(asked["o-1 a/1 do"]), core.Day))
@@ -434,7 +449,10 @@ func TestWhatTeachesWaits(t *testing.T) {
 	t.Run("a request that a restart has sent again", func(t *testing.T) {
 		w, _ := begun(t)
 		require.Equal(t, 20*core.Second, allowed(t, w, w.Scheduler, "o-2"))
-		w.Config = func(c *scheduler.Config) { c.QueuesSince = core.TimeOf(w.Clock.Now()) }
+		w.Config = func(c *scheduler.Config) {
+			inBacklog(c)
+			c.QueuesSince = core.TimeOf(w.Clock.Now())
+		}
 		w.Clock.Advance(100 * time.Second)
 		w.Kill()
 		send(t, w, waited(actorstest.Later(requests(t, w)["o-2 a/1 do"]), 100*core.Second))
@@ -444,7 +462,7 @@ func TestWhatTeachesWaits(t *testing.T) {
 		require.Equal(t, 120*core.Second, allowed(t, w, w.Scheduler, "o-4"), "made as soon as there were queues")
 	})
 	t.Run("one that is returned to the queue", func(t *testing.T) {
-		w, asked := begun(t)
+		w, asked := begunInBacklog(t)
 		s := w.SchedulerOn(&actorstest.Faulty{Store: w.Store, FailCommit: actorstest.OnCall(1, port.ErrUnavailable)}, 0,
 			"other")
 		w.Clock.Advance(100 * time.Second)

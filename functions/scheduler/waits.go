@@ -8,12 +8,13 @@ import (
 )
 
 // QueueTime is the shortest time that an agent's latest requests with an accepted reply waited in queues (P32,
-// queue time is not a failure). A clock that leaps makes the requests of one moment seem to have waited long;
-// in a backlog the others have waited long too.
+// queue time is not a failure). If the clock leaps forward, every request that is in a queue seems to have
+// waited for the leap, and none that is sent after it. A backlog continues: the next requests have waited, too.
+// So from one second to the next, the wait that counts at most doubles.
 type QueueTime struct {
 	Least  core.Duration // since Began
-	Began  core.Time     // at least a second after the wait before
-	Before core.Duration // shortest wait of the second before Began
+	Began  core.Time     // at least a second after the second before
+	Before core.Duration // wait that counted in the second before
 }
 
 // Then returns the wait after one more reply.
@@ -22,13 +23,16 @@ func (w QueueTime) Then(waited core.Duration, now core.Time) QueueTime {
 		w.Least = min(w.Least, waited)
 		return w
 	}
-	return QueueTime{Least: waited, Began: now, Before: w.Least}
+	return QueueTime{Least: waited, Began: now, Before: w.counts()}
 }
+
+// counts returns the wait that counts, at least up to a second.
+func (w QueueTime) counts() core.Duration { return min(w.Least, max(2*w.Before, core.Second)) }
 
 // At returns the part of the wait that still counts at the given time. The part halves each minute, so that
 // an old backlog does not delay the undo of later orders.
 func (w QueueTime) At(now core.Time) core.Duration {
-	return min(w.Least, w.Before) >> (max(0, now.Sub(w.Began)) / core.Minute)
+	return w.counts() >> (max(0, now.Sub(w.Began)) / core.Minute)
 }
 
 // Waits holds the queue waits that an instance of the Scheduler knows, by agent. The zero value holds no
@@ -70,9 +74,5 @@ func (w *Waits) record(agent string, waited core.Duration, now core.Time) {
 	if w.last == nil {
 		w.last = map[string]QueueTime{}
 	}
-	before, known := w.last[agent]
-	if !known {
-		before = QueueTime{Least: waited}
-	}
-	w.last[agent] = before.Then(waited, now)
+	w.last[agent] = w.last[agent].Then(waited, now)
 }

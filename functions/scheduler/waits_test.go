@@ -65,7 +65,7 @@ func TestConcurrentHandlingsShareWaitsAndLengths(t *testing.T) {
 	require.NotEmpty(t, config.Waits.All(), "no wait is recorded")
 }
 
-// P32: a wait counts from the second in which all replies reported it, and also after a clock that was ahead.
+// P32: what counts is the shortest wait of a second of replies. A clock that was ahead does not hold the next.
 func TestWaitsOfSeconds(t *testing.T) {
 	const long = 100 * core.Second
 	begun := scheduler.QueueTime{Least: core.Second, Began: 10 * core.Time(core.Minute), Before: core.Second}
@@ -88,8 +88,18 @@ func TestWaitsOfSeconds(t *testing.T) {
 			require.Equal(t, c.want, begun.Then(long, begun.Began.Add(c.after)))
 		})
 	}
-	next := begun.Then(long, begun.Began.Add(core.Second))
-	require.Equal(t, core.Second, next.At(next.Began), "one second of long waits")
-	next = next.Then(long, next.Began.Add(core.Second))
-	require.Equal(t, long, next.At(next.Began), "two seconds of long waits")
+}
+
+// P32: a wait that was unknown counts as a second. From one second of replies to the next, what counts doubles,
+// so that a leap of the clock, which a few requests report as their wait, delays no undo for long.
+func TestWaitThatCountsDoublesAtMost(t *testing.T) {
+	wait := scheduler.QueueTime{}
+	now := core.Time(core.Day)
+	for _, want := range []core.Duration{core.Second, 2 * core.Second, 4 * core.Second, 8 * core.Second} {
+		now = now.Add(core.Second)
+		wait = wait.Then(core.Day, now)
+		require.Equal(t, want, wait.At(now))
+	}
+	wait = wait.Then(5*core.Second, now.Add(core.Second))
+	require.Equal(t, 5*core.Second, wait.At(wait.Began), "a shorter wait counts at once")
 }
