@@ -1,9 +1,6 @@
 package audit
 
-import (
-	"context"
-	"fmt"
-)
+import "fmt"
 
 type service struct {
 	name      string
@@ -33,10 +30,10 @@ func services() []service {
 	}
 }
 
-// Run audits the ledgers of the services. The function ledger returns the path of a service's SQLite file.
+// Run audits the ledgers of the services. The function ledger returns the path of a service's ledger.
 // The Result contains all violations. Run returns an error if it cannot read a ledger, or if orders contains
 // an order twice. An audit with an error proves nothing.
-func Run(ctx context.Context, ledger func(service string) string, orders []Order) (Result, error) {
+func Run(ledger func(service string) string, orders []Order) (Result, error) {
 	a := auditor{orders: make(map[string]Order, len(orders)), result: Result{Orders: len(orders)}}
 	for _, o := range orders {
 		if _, twice := a.orders[o.ID]; twice {
@@ -45,13 +42,13 @@ func Run(ctx context.Context, ledger func(service string) string, orders []Order
 		a.orders[o.ID] = o
 	}
 	for _, s := range services() {
-		b, err := readBook(ctx, ledger(s.name))
+		rows, err := readLedger(ledger(s.name))
 		if err != nil {
 			return Result{}, err
 		}
-		a.ledger(s, b.rows)
-		a.accounts(s, b.accounts)
-		net := a.net(s, b.rows)
+		a.ledger(s, rows)
+		a.accounts(s, rows)
+		net := a.net(s, rows)
 		for _, o := range orders {
 			a.order(s, o, net[o.ID])
 		}
@@ -117,11 +114,18 @@ func (a *auditor) ledger(s service, rows []row) {
 	}
 }
 
-func (a *auditor) accounts(s service, accounts []account) {
-	for _, c := range accounts {
-		if c.Opened-c.Balance != c.Moved {
-			a.violation(c.Name, s.name, "balance does not follow from the rows", fmt.Sprint(c.Opened-c.Moved),
-				fmt.Sprint(c.Balance))
+// accounts checks that each balance follows from the balance before it.
+func (a *auditor) accounts(s service, rows []row) {
+	balances := map[string]int64{}
+	for _, r := range rows {
+		sign := map[string]int64{"do": -1, "undo": 1}[r.Kind]
+		for _, p := range r.Parts {
+			before, known := balances[p.Account]
+			if want := before + sign*p.Quantity; known && p.Balance != want {
+				a.violation(p.Account, s.name, "balance does not follow from the rows", fmt.Sprint(want),
+					fmt.Sprint(p.Balance))
+			}
+			balances[p.Account] = p.Balance
 		}
 	}
 }

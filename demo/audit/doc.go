@@ -2,7 +2,7 @@
 // each effect exactly once, and that no undone order has an effect left.
 //
 // The package shares no code with Stepkeeper, the services or the runner. It uses only the expected effects
-// of an order and the tables of a ledger. It opens a ledger read-only.
+// of an order and the rows of a ledger.
 //
 // The audit checks each order by its outcome:
 //

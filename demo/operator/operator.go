@@ -3,7 +3,6 @@ package operator
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/client"
@@ -116,12 +115,8 @@ func latestStart(s view.Step) time.Time {
 // state looks up the key of a step at the service and states the fact. It returns false if the order refuses
 // the statement.
 func (p *Operator) state(ctx context.Context, t *client.Task, s view.Step) (bool, error) {
-	stands, err := p.Fleet.Happened(ctx, s.Agent, s.Operation, core.Key(t.OrderID, t.Run, s.Name))
-	if err != nil {
-		return false, fmt.Errorf("look up %s of order %s at %s: %w", s.Name, t.OrderID, s.Agent, err)
-	}
 	fact := client.NotHappened
-	if stands {
+	if p.Fleet.Happened(s.Agent, s.Operation, core.Key(t.OrderID, t.Run, s.Name)) {
 		fact = client.Happened
 	}
 	verdict, err := p.Client().Resolve(ctx, t.OrderID, s.Name, fact, client.IfCommand(t.Command))

@@ -9,7 +9,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/stepkeeper/stepkeeper/demo/agents"
 	"github.com/stepkeeper/stepkeeper/demo/operator"
 	"github.com/stepkeeper/stepkeeper/demo/process"
 	"github.com/stepkeeper/stepkeeper/demo/services"
@@ -99,7 +98,7 @@ func run(ctx context.Context, o Options, dir string, book *stage.Book) (report R
 		return report, err
 	}
 	defer func() { err = errors.Join(err, st.Engine.Stop(), st.Fleet.Close()) }()
-	if err := os.WriteFile(st.File("agents.yaml"), agents.File(st.Fleet.URL, nil), 0o600); err != nil {
+	if err := os.WriteFile(st.File("agents.yaml"), services.AgentsFile(st.Fleet.URL()), 0o600); err != nil {
 		return report, err
 	}
 	lines := book.Progress().Lines

@@ -15,7 +15,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/stepkeeper/stepkeeper/demo/agents"
 	"github.com/stepkeeper/stepkeeper/demo/runner"
 	"github.com/stepkeeper/stepkeeper/demo/services"
 	"github.com/stepkeeper/stepkeeper/demo/shop"
@@ -44,7 +43,7 @@ func dev(args []string) error {
 		flags[args[i]] = args[i+1]
 	}
 	if os.Getenv(stuckVariable) != "" {
-		if err := os.WriteFile(flags["--agents"], agents.File(nil, func(string) bool { return true }), 0o600); err != nil {
+		if err := os.WriteFile(flags["--agents"], services.AgentsFile("", services.Names()...), 0o600); err != nil {
 			return err
 		}
 	}

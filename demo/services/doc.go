@@ -1,11 +1,11 @@
 // Package services implements the four remote services of the demo: inventory, payment, shipping and
-// notification. Each service is an HTTP server on the loopback interface with its own SQLite ledger. The
+// notification. They share an HTTP server on the loopback interface, and each has its own ledger. The
 // services fail on purpose. They do not depend on Stepkeeper.
 //
 // The services have these endpoints:
 //
-//	POST /<operation>            Idempotency-Key: <key>, body = input   2xx = output
-//	GET  /<operation>?key=<key>  200 = the effect stands, 404 = it does not
+//	POST /<service>/<operation>            Idempotency-Key: <key>, body = input   2xx = output
+//	GET  /<service>/<operation>?key=<key>  200 = the effect stands, 404 = it does not
 //
 //	service       operations        grade
 //	inventory     reserve, release  fenced: after a release, a reserve with the same key is refused
@@ -27,10 +27,7 @@
 //
 // The body of a refusal is {"error":{"code","message"}}.
 //
-// An audit can read these tables:
-//
-//   - The table ledger is append-only and has one row for each effect: kind, key, amount, unit and time. The
-//     kind is do, undo or fence. A fence is a row for an undo that found no do.
-//   - The table accounts has the opening balance and the present balance of each account, such as a card.
-//   - The table parts has the amount that each row has moved, by account.
+// A ledger is a file to which a service only appends. Each line is one row as a JSON object, with its kind, key,
+// amount, unit, output and time. The kind is do, undo or fence. A fence is a row for an undo that found no do. The
+// parts of a row are the quantities that it has moved, by account, such as a card, and the balances after that.
 package services

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"path/filepath"
 	"sync/atomic"
 	"time"
 
@@ -24,14 +23,19 @@ const (
 )
 
 // Names returns the names of the services in the sequence in which the demo's workflow calls them.
-func Names() []string { return []string{Inventory, Payment, Shipping, Notification} }
+func Names() (names []string) {
+	for _, s := range all() {
+		names = append(names, s.name)
+	}
+	return names
+}
 
 // Options configures a Fleet.
 type Options struct {
-	Dir   string           // folder for the ledgers; it must exist and contain no ledgers
-	Seed  uint64           // seed for the injected faults
-	Rates map[string]Rates // fault rates by service; a service without an entry has no faults
-	Clock func() time.Time // clock; nil means time.Now
+	Dir    string           // folder for the ledgers; it must exist and contain no ledgers
+	Listen string           // address of the services; "" means a free port of 127.0.0.1
+	Seed   uint64           // seed for the injected faults
+	Rates  map[string]Rates // fault rates by service; a service without an entry has no faults
 
 	SlowFor time.Duration // time of a slow response; 0 means 200 ms
 	HangFor time.Duration // longer than the timeout of a step; 0 means 2.5 s
@@ -40,64 +44,72 @@ type Options struct {
 // Fleet holds the four running services.
 type Fleet struct {
 	servers map[string]*server
+	http    http.Server
+	url     string
 	stop    context.CancelFunc
-	clock   func() time.Time
 
 	marked    atomic.Bool
 	firstCall atomic.Int64 // Unix nanoseconds of the first call since Mark; 0 means no call
 }
 
-// Start creates the ledgers and starts the services on four free ports of 127.0.0.1.
+// Start creates the ledgers and starts the services.
 func Start(ctx context.Context, o Options) (*Fleet, error) {
-	if o.Clock == nil {
-		o.Clock = time.Now
-	}
 	o.SlowFor = cmp.Or(o.SlowFor, 200*time.Millisecond)
 	o.HangFor = cmp.Or(o.HangFor, 2500*time.Millisecond)
 	ctx, stop := context.WithCancel(ctx)
-	f := &Fleet{servers: map[string]*server{}, stop: stop, clock: o.Clock}
-	for _, s := range []*service{inventory(), payment(), shipping(), notification()} {
-		if err := f.start(ctx, s, o); err != nil {
-			return nil, errors.Join(fmt.Errorf("start service %s: %w", s.name, err), f.Close())
-		}
+	f := &Fleet{servers: map[string]*server{}, stop: stop}
+	err := f.start(ctx, o)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("start the services: %w", err), f.Close())
 	}
 	return f, nil
 }
 
-func (f *Fleet) start(ctx context.Context, s *service, o Options) error {
-	path := filepath.Join(o.Dir, s.name+".db")
-	l, err := openLedger(ctx, path, o.Clock)
-	if err != nil {
-		return err
+func (f *Fleet) start(ctx context.Context, o Options) error {
+	mux := http.NewServeMux()
+	for _, s := range all() {
+		b, err := openBook(o.Dir, s)
+		if err != nil {
+			return err
+		}
+		srv := &server{
+			book: b, seed: o.Seed, rates: o.Rates[s.name], ctx: ctx, tally: newTally(), slowFor: o.SlowFor,
+			hangFor: o.HangFor,
+		}
+		f.servers[s.name] = srv
+		mux.Handle("/"+s.name+"/", http.StripPrefix("/"+s.name, srv))
 	}
-	l.opening = s.opening
-	l.lacking = s.lacking
-	srv := &server{
-		service: s, ledger: l, path: path, seed: o.Seed, rates: o.Rates[s.name], clock: o.Clock, ctx: ctx,
-		arrival: f.arrival, tally: newTally(), slowFor: o.SlowFor, hangFor: o.HangFor,
-	}
-	f.servers[s.name] = srv
-	srv.http = http.Server{
-		Handler: srv, ReadHeaderTimeout: 5 * time.Second,
+	f.http = http.Server{
+		Handler: f.timed(mux), ReadHeaderTimeout: 5 * time.Second,
 		// Callers often disconnect. The log would show each of these disconnections as an error.
 		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
 	}
 	var lc net.ListenConfig
-	listener, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
+	listener, err := lc.Listen(ctx, "tcp", cmp.Or(o.Listen, "127.0.0.1:0"))
 	if err != nil {
-		return fmt.Errorf("listen: %w", err)
+		return err
 	}
-	srv.url = "http://" + listener.Addr().String()
+	f.url = "http://" + listener.Addr().String()
 	go func() { // This goroutine ends with Drain or Close.
-		_ = port.Guard(nil, "the service "+s.name, func() error { return srv.http.Serve(listener) })
+		_ = port.Guard(nil, "the services", func() error { return f.http.Serve(listener) })
 	}()
 	return nil
 }
 
-// URL returns the base address of a service.
-func (f *Fleet) URL(name string) string { return f.servers[name].url }
+// timed returns a handler that keeps the time of the first call.
+func (f *Fleet) timed(services http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost && f.marked.Load() && f.firstCall.Load() == 0 {
+			f.firstCall.CompareAndSwap(0, time.Now().UnixNano())
+		}
+		services.ServeHTTP(w, r)
+	})
+}
 
-// Ledger returns the path of a service's SQLite file. The file can be read while the service runs.
+// URL returns the address of the services. The address of one service is this address, a slash, and its name.
+func (f *Fleet) URL() string { return f.url }
+
+// Ledger returns the path of a service's ledger. The file can be read while the service runs.
 func (f *Fleet) Ledger(name string) string { return f.servers[name].path }
 
 // BeginOutage starts an outage of a service. During the outage, the service returns 503 or breaks the
@@ -107,7 +119,7 @@ func (f *Fleet) BeginOutage(name string) { f.servers[name].down.Store(true) }
 // EndOutage ends the outage of a service.
 func (f *Fleet) EndOutage(name string) {
 	s := f.servers[name]
-	s.upSince.Store(f.clock().UnixNano())
+	s.upSince.Store(time.Now().UnixNano())
 	s.down.Store(false)
 }
 
@@ -130,12 +142,11 @@ func (f *Fleet) Recovery(name string) (time.Duration, bool) {
 	return time.Duration(first - up), up != 0 && first != 0
 }
 
-// Happened reports whether the effect of an operation stands. It reads the service's ledger directly, so that
-// the injected faults do not matter.
-func (f *Fleet) Happened(ctx context.Context, name, operation, key string) (bool, error) {
-	s := f.servers[name]
-	yes, _, err := s.happened(ctx, s.ledger, operation, key)
-	return yes, err
+// Happened reports whether the effect of an operation stands. It asks the service's book directly, so that the
+// injected faults do not matter.
+func (f *Fleet) Happened(name, operation, key string) bool {
+	yes, _ := f.servers[name].happened(operation, key)
+	return yes
 }
 
 // Mark resets FirstCall. FirstCall then returns the time of the next call to any service.
@@ -150,23 +161,17 @@ func (f *Fleet) FirstCall() (time.Time, bool) {
 	return time.Unix(0, n), n != 0
 }
 
-func (f *Fleet) arrival() {
-	if f.marked.Load() && f.firstCall.Load() == 0 {
-		f.firstCall.CompareAndSwap(0, f.clock().UnixNano())
-	}
-}
-
 // Counts returns the present counts of a service.
 func (f *Fleet) Counts(name string) Counts { return f.servers[name].tally.snapshot() }
 
-// Drain stops the servers and waits until every call has ended, including late effects. After Drain, no
+// Drain stops the services and waits until every call has ended, including late effects. After Drain, no
 // ledger changes any more. Drain returns an error if ctx ends first.
 func (f *Fleet) Drain(ctx context.Context) error {
-	for _, name := range Names() {
-		if err := f.servers[name].http.Shutdown(ctx); err != nil {
-			return err
-		}
-		f.servers[name].copies.Wait()
+	if err := f.http.Shutdown(ctx); err != nil {
+		return err
+	}
+	for _, s := range f.servers {
+		s.copies.Wait()
 	}
 	return nil
 }
@@ -174,13 +179,10 @@ func (f *Fleet) Drain(ctx context.Context) error {
 // Close stops the services and closes the ledgers.
 func (f *Fleet) Close() error {
 	f.stop()
-	var errs []error
-	for _, name := range Names() {
-		if s := f.servers[name]; s != nil {
-			errs = append(errs, s.http.Close())
-			s.copies.Wait()
-			errs = append(errs, s.ledger.db.Close())
-		}
+	errs := []error{f.http.Close()}
+	for _, s := range f.servers {
+		s.copies.Wait()
+		errs = append(errs, s.ledger.Close())
 	}
 	return errors.Join(errs...)
 }

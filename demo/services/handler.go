@@ -22,16 +22,11 @@ const (
 )
 
 type server struct {
-	*service
-	ledger           *ledger
-	http             http.Server
-	url              string
-	path             string // path of the ledger's file
+	*book
 	seed             uint64
 	rates            Rates
 	slowFor, hangFor time.Duration
 	tally            *tally
-	clock            func() time.Time
 	ctx              context.Context // ends with the program, so that an effect continues without its caller
 
 	faultless  atomic.Bool
@@ -40,7 +35,6 @@ type server struct {
 	down       atomic.Bool
 	upSince    atomic.Int64 // Unix nanoseconds of the end of the last outage; 0 means no outage yet
 	firstAfter atomic.Int64 // Unix nanoseconds of the first effect after an outage
-	arrival    func()       // called at each POST request; Fleet keeps the time of the first one
 }
 
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -71,7 +65,6 @@ func (s *server) call(w http.ResponseWriter, r *http.Request, operation string) 
 		})
 		return
 	}
-	s.arrival()
 	f := s.faultOf(operation, key, s.tally.call(operation, key))
 	s.pause(r.Context(), f.latency)
 	if s.down.Load() {
@@ -191,12 +184,12 @@ func reset(w http.ResponseWriter) {
 func (s *server) effect(operation, key string, input []byte) (output string, err error) {
 	if operation == s.undo {
 		output = "{}"
-		err = s.reverse(s.ctx, s.ledger, key)
+		err = s.reverse(key)
 	} else {
-		output, err = s.perform(s.ctx, s.ledger, key, input)
+		output, err = s.perform(key, input)
 	}
 	if err == nil && s.upSince.Load() != 0 {
-		s.firstAfter.CompareAndSwap(0, s.clock().UnixNano())
+		s.firstAfter.CompareAndSwap(0, time.Now().UnixNano())
 	}
 	return output, err
 }
@@ -228,15 +221,12 @@ func (s *server) check(w http.ResponseWriter, r *http.Request, operation string)
 		spoil(w, true)
 		return
 	}
-	yes, output, err := s.happened(s.ctx, s.ledger, operation, key)
-	switch {
-	case err != nil:
-		s.fail(w, err)
-	case yes:
-		answer(w, http.StatusOK, output)
-	default:
+	yes, output := s.happened(operation, key)
+	if !yes {
 		answerError(w, &refusal{http.StatusNotFound, "not-found", "nothing stands under this key"})
+		return
 	}
+	answer(w, http.StatusOK, output)
 }
 
 func (s *server) pause(ctx context.Context, d time.Duration) {

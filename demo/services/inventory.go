@@ -41,23 +41,23 @@ func inventory() *service {
 	}
 }
 
-func readReserve(key string, input []byte) (effect, error) {
+func readReserve(key string, input []byte) (row, error) {
 	var in struct {
 		Items []line `json:"items"`
 	}
 	if err := json.Unmarshal(input, &in); err != nil || len(in.Items) == 0 {
-		return effect{}, unprocessable("bad-input", "a reservation needs items, each with sku and quantity")
+		return row{}, unprocessable("bad-input", "a reservation needs items, each with sku and quantity")
 	}
-	e := effect{unit: "piece", output: fmt.Sprintf(`{"reservationId":%q}`, reference("R", key))}
+	r := row{Unit: "piece", Output: fmt.Sprintf(`{"reservationId":%q}`, reference("R", key))}
 	for _, l := range in.Items {
 		if l.SKU == "" || l.Quantity < 1 || l.Quantity > usualPieces {
-			return effect{}, unprocessable("bad-input", "an item needs a sku and a quantity from 1 to %d",
+			return row{}, unprocessable("bad-input", "an item needs a sku and a quantity from 1 to %d",
 				usualPieces)
 		}
-		e.amount += l.Quantity
-		e.parts = append(e.parts, part{l.SKU, l.Quantity})
+		r.Amount += l.Quantity
+		r.Parts = append(r.Parts, part{Account: l.SKU, Quantity: l.Quantity})
 	}
-	return e, nil
+	return r, nil
 }
 
 func reference(prefix, key string) string {

@@ -15,10 +15,10 @@ func notification() *service {
 }
 
 // readConfirm accepts any input, because no step may fail for good after the point of no return.
-func readConfirm(key string, _ []byte) (effect, error) {
-	return effect{
-		amount: 1, unit: "message",
-		output: fmt.Sprintf(`{"messageId":%q}`, reference("M", key)),
-		parts:  []part{{"messages", 1}},
+func readConfirm(key string, _ []byte) (row, error) {
+	return row{
+		Amount: 1, Unit: "message",
+		Output: fmt.Sprintf(`{"messageId":%q}`, reference("M", key)),
+		Parts:  []part{{Account: "messages", Quantity: 1}},
 	}, nil
 }

@@ -35,7 +35,7 @@ func payment() *service {
 	}
 }
 
-func readCharge(key string, input []byte) (effect, error) {
+func readCharge(key string, input []byte) (row, error) {
 	var in struct {
 		Card     string `json:"card"`
 		Amount   int64  `json:"amount"`
@@ -43,17 +43,17 @@ func readCharge(key string, input []byte) (effect, error) {
 	}
 	switch err := json.Unmarshal(input, &in); {
 	case err != nil, in.Card == "", in.Amount <= 0, !currency.MatchString(in.Currency):
-		return effect{}, unprocessable("bad-input",
+		return row{}, unprocessable("bad-input",
 			"a charge needs a card, a positive amount in whole minor units and a currency of three letters")
 	case strings.HasPrefix(in.Card, Declined):
-		return effect{}, unprocessable("card-declined", "the bank declined the card")
+		return row{}, unprocessable("card-declined", "the bank declined the card")
 	case strings.HasPrefix(in.Card, Expired):
-		return effect{}, unprocessable("card-expired", "the card has expired")
+		return row{}, unprocessable("card-expired", "the card has expired")
 	}
-	return effect{
-		amount: in.Amount, unit: in.Currency,
-		output: fmt.Sprintf(`{"chargeId":%q,"amount":%d,"currency":%q}`, reference("C", key), in.Amount,
+	return row{
+		Amount: in.Amount, Unit: in.Currency,
+		Output: fmt.Sprintf(`{"chargeId":%q,"amount":%d,"currency":%q}`, reference("C", key), in.Amount,
 			in.Currency),
-		parts: []part{{in.Card + "/" + in.Currency, in.Amount}},
+		Parts: []part{{Account: in.Card + "/" + in.Currency, Quantity: in.Amount}},
 	}, nil
 }

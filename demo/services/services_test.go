@@ -2,13 +2,15 @@ package services_test
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/demo/services"
+	"github.com/stepkeeper/stepkeeper/functions/agent/agentsfile"
 )
 
 const key = "order-1/0/step"
@@ -58,7 +61,7 @@ func start(t *testing.T, rates services.Rates) *services.Fleet {
 func post(t *testing.T, f *services.Fleet, operation, key, body string) (int, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost,
-		f.URL(homes[operation])+"/"+operation, strings.NewReader(body))
+		f.URL()+"/"+homes[operation]+"/"+operation, strings.NewReader(body))
 	require.NoError(t, err)
 	req.GetBody = nil // or the transport itself would repeat a call whose connection was cut
 	if key != "" {
@@ -69,7 +72,7 @@ func post(t *testing.T, f *services.Fleet, operation, key, body string) (int, st
 
 func check(t *testing.T, f *services.Fleet, operation, key string) (int, string) {
 	t.Helper()
-	address := f.URL(homes[operation]) + "/" + operation + "?key=" + url.QueryEscape(key)
+	address := f.URL() + "/" + homes[operation] + "/" + operation + "?key=" + url.QueryEscape(key)
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
 	require.NoError(t, err)
 	return send(t, req)
@@ -96,15 +99,17 @@ func send(t *testing.T, req *http.Request) (int, string) {
 // ledger returns the kinds of the rows of a key, in order.
 func ledger(t *testing.T, f *services.Fleet, service, key string) string {
 	t.Helper()
-	db, err := sql.Open("sqlite", f.Ledger(service))
+	text, err := os.ReadFile(f.Ledger(service))
 	require.NoError(t, err)
-	defer func() { _ = db.Close() }()
-	var kinds sql.NullString
-	err = db.QueryRowContext(t.Context(),
-		`SELECT group_concat(kind, ' ') FROM (SELECT kind FROM ledger WHERE key = ? ORDER BY seq)`,
-		key).Scan(&kinds)
-	require.NoError(t, err)
-	return kinds.String
+	var kinds []string
+	for line := range strings.Lines(string(text)) {
+		var row struct{ Kind, Key string }
+		require.NoError(t, json.Unmarshal([]byte(line), &row))
+		if row.Key == key {
+			kinds = append(kinds, row.Kind)
+		}
+	}
+	return strings.Join(kinds, " ")
 }
 
 // TestGrades is the contract of docs/explanation/protocol.md, Grades, for each grade.
@@ -238,8 +243,8 @@ func TestBadCalls(t *testing.T) {
 		status, _ := post(t, f, c.operation, c.key, c.body)
 		require.Equal(t, c.want, status, c.name)
 	}
-	for _, path := range []string{"/", "/reserve", "/charge/x"} {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, f.URL(services.Payment)+path,
+	for _, path := range []string{"/", "/payment/", "/payment/reserve", "/payment/charge/x"} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, f.URL()+path,
 			strings.NewReader("{}"))
 		require.NoError(t, err)
 		status, _ := send(t, req)
@@ -317,15 +322,27 @@ func TestOutage(t *testing.T) {
 	require.Equal(t, 9, got.Calls)
 }
 
-// TestLedgerIsAppendOnly: the rows of a ledger cannot be changed or deleted.
-func TestLedgerIsAppendOnly(t *testing.T) {
+// A second start in the same folder does not write over the ledgers.
+func TestLedgersAreKept(t *testing.T) {
 	f := start(t, nil)
 	post(t, f, "charge", key, inputs["charge"])
-	db, err := sql.Open("sqlite", f.Ledger(services.Payment))
+	_, err := services.Start(t.Context(), services.Options{Dir: filepath.Dir(f.Ledger(services.Payment))})
+	require.ErrorIs(t, err, fs.ErrExist)
+	require.Equal(t, "do", ledger(t, f, services.Payment, key))
+}
+
+// The agents file names each service's address, its operations and what can be checked, and the external agents.
+func TestAgentsFile(t *testing.T) {
+	all, err := agentsfile.Read(services.AgentsFile("http://127.0.0.1:1", services.Notification))
 	require.NoError(t, err)
-	defer func() { _ = db.Close() }()
-	for _, statement := range []string{"DELETE FROM ledger", "UPDATE ledger SET amount = 1"} {
-		_, err := db.ExecContext(t.Context(), statement)
-		require.Error(t, err, statement)
+	require.True(t, all.Agents[services.Notification].External)
+	for name, checked := range map[string]bool{services.Inventory: true, services.Payment: true, services.Shipping: false} {
+		a := all.Agents[name]
+		require.Equal(t, "http://127.0.0.1:1/"+name, string(a.URL))
+		require.Len(t, a.Operations, 2, name)
+		for operation, o := range a.Operations {
+			require.Equal(t, name, homes[operation])
+			require.Equal(t, checked, o.Check != nil, operation)
+		}
 	}
 }

@@ -20,7 +20,7 @@ func shipping() *service {
 	}
 }
 
-func readBook(key string, input []byte) (effect, error) {
+func readBook(key string, input []byte) (row, error) {
 	var in struct {
 		ShipTo struct {
 			Country string `json:"country"`
@@ -28,13 +28,13 @@ func readBook(key string, input []byte) (effect, error) {
 	}
 	switch err := json.Unmarshal(input, &in); {
 	case err != nil, in.ShipTo.Country == "":
-		return effect{}, unprocessable("bad-input", "a booking needs shipTo with a country")
+		return row{}, unprocessable("bad-input", "a booking needs shipTo with a country")
 	case in.ShipTo.Country == Unserved:
-		return effect{}, unprocessable("country-not-served", "no carrier goes to %s", Unserved)
+		return row{}, unprocessable("country-not-served", "no carrier goes to %s", Unserved)
 	}
-	return effect{
-		amount: 1, unit: "parcel",
-		output: fmt.Sprintf(`{"shipmentId":%q}`, reference("P", key)),
-		parts:  []part{{"parcels", 1}},
+	return row{
+		Amount: 1, Unit: "parcel",
+		Output: fmt.Sprintf(`{"shipmentId":%q}`, reference("P", key)),
+		Parts:  []part{{Account: "parcels", Quantity: 1}},
 	}, nil
 }

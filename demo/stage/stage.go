@@ -54,7 +54,7 @@ func New(ctx context.Context, dir, binary, workflows string, o services.Options)
 	var err error
 	s.Fleet, err = services.Start(ctx, o)
 	if err != nil {
-		return nil, fmt.Errorf("start the remote services (is %s left from another run?): %w", dir, err)
+		return nil, fmt.Errorf("is the folder %s left from another run? %w", dir, err)
 	}
 	return s, nil
 }
@@ -112,7 +112,7 @@ func (s *Stage) Audit(ctx context.Context, orders []audit.Order) (audit.Result, 
 	if err := s.Fleet.Drain(ctx); err != nil {
 		return audit.Result{}, fmt.Errorf("wait for the last calls at the services: %w", err)
 	}
-	result, err := audit.Run(ctx, s.Fleet.Ledger, orders)
+	result, err := audit.Run(s.Fleet.Ledger, orders)
 	if err != nil {
 		return result, fmt.Errorf("audit: %w", err)
 	}

@@ -39,19 +39,3 @@ func ServicesAddress(root string) (string, error) {
 		os.WriteFile(file, []byte(address+"\n"), 0o644))
 	return address, err
 }
-
-// AgentsFile writes the example's agents.yaml into dir, with the address of the services of the checkout at
-// root. It returns the path of the file.
-func AgentsFile(root, dir string) (string, error) {
-	address, err := ServicesAddress(root)
-	if err != nil {
-		return "", err
-	}
-	data, err := os.ReadFile(filepath.Join(root, "localstack", "services", "agents.yaml"))
-	if err != nil {
-		return "", err
-	}
-	file := filepath.Join(dir, "agents.yaml")
-	return file, os.WriteFile(file, []byte(strings.ReplaceAll(string(data), "127.0.0.1:PORT", address)),
-		0o600)
-}

@@ -14,13 +14,9 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"net"
-	"net/http"
-	"net/http/httputil"
-	"net/url"
 	"os"
 	"os/signal"
-	"time"
+	"path/filepath"
 
 	"github.com/stepkeeper/stepkeeper/demo/services"
 	"github.com/stepkeeper/stepkeeper/localstack/cdkapp"
@@ -31,57 +27,32 @@ func main() {
 	defer stop()
 	agents := flag.String("agents", "", "write agents.yaml into this folder instead of running the services")
 	flag.Parse()
-	if *agents != "" {
-		if _, err := cdkapp.AgentsFile(".", *agents); err != nil {
-			fmt.Fprintln(os.Stderr, "localstack/services:", err)
-			os.Exit(1)
-		}
-		return
-	}
-	if err := run(ctx); err != nil {
+	if err := run(ctx, *agents); err != nil {
 		fmt.Fprintln(os.Stderr, "localstack/services:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context) (err error) {
+func run(ctx context.Context, agents string) (err error) {
 	address, err := cdkapp.ServicesAddress(".")
 	if err != nil {
 		return err
 	}
-	listener, err := net.Listen("tcp", address)
-	if err != nil {
-		return fmt.Errorf(
-			"%w; do they run already? If another program has the port: remove the file %s, and run make "+
-				"local-deploy again", err, cdkapp.ServicesFile)
+	if agents != "" {
+		return os.WriteFile(filepath.Join(agents, "agents.yaml"), services.AgentsFile("http://"+address), 0o600)
 	}
 	dir, err := os.MkdirTemp("", "stepkeeper-services-")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	fleet, err := services.Start(context.WithoutCancel(ctx), services.Options{Dir: dir})
+	fleet, err := services.Start(context.WithoutCancel(ctx), services.Options{Dir: dir, Listen: address})
 	if err != nil {
-		return err
+		return fmt.Errorf(
+			"%w; do they run already? If another program has the port: remove the file %s, and run make "+
+				"local-deploy again", err, cdkapp.ServicesFile)
 	}
-	defer func() { err = errors.Join(err, fleet.Close()) }()
-	mux := http.NewServeMux()
-	for _, name := range services.Names() {
-		target, err := url.Parse(fleet.URL(name))
-		if err != nil {
-			return err
-		}
-		mux.Handle("/"+name+"/", http.StripPrefix("/"+name, httputil.NewSingleHostReverseProxy(target)))
-	}
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
-	go func() {
-		<-ctx.Done()
-		_ = server.Close()
-	}()
-	fmt.Printf("inventory, payment, shipping and notification answer at http://%s; Ctrl-C ends them\n",
-		address)
-	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-		return err
-	}
-	return nil
+	fmt.Printf("inventory, payment, shipping and notification answer at %s; Ctrl-C ends them\n", fleet.URL())
+	<-ctx.Done()
+	return fleet.Close()
 }

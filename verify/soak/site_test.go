@@ -12,13 +12,11 @@ import (
 	"net/http/httputil"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/client"
-	"github.com/stepkeeper/stepkeeper/demo/agents"
 	"github.com/stepkeeper/stepkeeper/demo/process"
 	"github.com/stepkeeper/stepkeeper/demo/services"
 	"github.com/stepkeeper/stepkeeper/demo/shifted"
@@ -129,15 +127,14 @@ func (s *site) files() error {
 	if err != nil {
 		return err
 	}
-	isOutside := func(name string) bool { return slices.Contains(outside, name) }
 	if err := os.MkdirAll(s.File("workflows"), 0o700); err != nil {
 		return err
 	}
 	for name, text := range map[string][]byte{
 		filepath.Join("workflows", "order.yaml"): order,
 		filepath.Join("workflows", "raced.yaml"): racedFile,
-		"agents.yaml":                            agents.File(s.Fleet.URL, isOutside),
-		"outside-agents.yaml":                    agents.File(s.Fleet.URL, nil),
+		"agents.yaml":                            services.AgentsFile(s.Fleet.URL(), outside...),
+		"outside-agents.yaml":                    services.AgentsFile(s.Fleet.URL()),
 	} {
 		if err := os.WriteFile(s.File(name), text, 0o600); err != nil {
 			return err

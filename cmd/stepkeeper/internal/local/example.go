@@ -16,7 +16,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/stepkeeper/stepkeeper/demo/agents"
 	"github.com/stepkeeper/stepkeeper/demo/services"
 	"github.com/stepkeeper/stepkeeper/demo/shop"
 	"github.com/stepkeeper/stepkeeper/examples"
@@ -80,7 +79,7 @@ func (e *example) startOrder(ctx context.Context) (err error) {
 		return err
 	}
 	return errors.Join(writeShipped(e.workflows()), os.WriteFile(e.orders(), someOrders(), 0o600),
-		os.WriteFile(e.agents(), agents.File(e.fleet.URL, nil), 0o600))
+		os.WriteFile(e.agents(), services.AgentsFile(e.fleet.URL()), 0o600))
 }
 
 // writeWorkflows writes the workflows of an example. It returns the names of the agents in the workflows.
