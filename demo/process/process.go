@@ -169,7 +169,8 @@ func (s *Process) Kill() error {
 	return nil
 }
 
-// Stop sends SIGTERM to the process. If the process does not end in time, Stop kills it.
+// Stop sends SIGTERM to the process. If the process does not end in time, Stop kills it. It returns an error then, and
+// if the process ends with another exit code than 0.
 func (s *Process) Stop() error {
 	now := s.now()
 	if now.cmd == nil {
@@ -180,6 +181,9 @@ func (s *Process) Stop() error {
 	}
 	select {
 	case <-now.exited:
+		if code := now.cmd.ProcessState.ExitCode(); code != 0 {
+			return fmt.Errorf("%w: ended with the exit code %d after SIGTERM", s.err(), code)
+		}
 		return nil
 	case <-time.After(drainTimeout):
 		return errors.Join(fmt.Errorf("%w: still running %s after SIGTERM", s.err(), drainTimeout), s.Kill())

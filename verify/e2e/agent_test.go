@@ -5,16 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
+	demo "github.com/stepkeeper/stepkeeper/demo/process"
 	"github.com/stepkeeper/stepkeeper/functions/agent"
 	"github.com/stepkeeper/stepkeeper/functions/agent/ledger"
 )
@@ -39,6 +38,7 @@ func serveCourier() int {
 		_, err = fmt.Fprintf(f, format+"\n", args...)
 		return err
 	}
+	fmt.Println("the courier attaches to", os.Getenv("AWS_ENDPOINT_URL_SQS"))
 	err := agent.Serve(ctx, "courier", agent.Operations{
 		"carry": agent.Typed(func(ctx context.Context, p parcel, call agent.Call) (map[string]string, error) {
 			switch p.To {
@@ -67,9 +67,8 @@ func serveCourier() int {
 
 // courierProcess is the agent as a process of its own.
 type courierProcess struct {
+	*demo.Process
 	t       *testing.T
-	cmd     *exec.Cmd
-	exited  chan struct{}
 	journal string
 }
 
@@ -77,24 +76,16 @@ func startCourier(t *testing.T, p *process, dir string) *courierProcess {
 	t.Helper()
 	self, err := os.Executable()
 	require.NoError(t, err)
-	c := &courierProcess{
-		t: t, cmd: exec.Command(self), exited: make(chan struct{}),
-		journal: filepath.Join(dir, "journal"),
+	c := &courierProcess{t: t, journal: filepath.Join(dir, "journal")}
+	c.Process = &demo.Process{
+		Name: "courier", Binary: self, Log: filepath.Join(dir, "courier.log"),
+		Env: []string{
+			journalVariable + "=" + c.journal, "AWS_ENDPOINT_URL_SQS=" + p.URL(),
+			"STEPKEEPER_LEDGER_FOLDER=" + filepath.Join(dir, "ledger"), "AWS_REGION=eu-central-1",
+			"AWS_ACCESS_KEY_ID=any", "AWS_SECRET_ACCESS_KEY=thing",
+		},
 	}
-	log := &buffer{}
-	c.cmd.Stderr = log
-	c.cmd.Env = append(os.Environ(), journalVariable+"="+c.journal, "AWS_ENDPOINT_URL_SQS="+p.url,
-		"STEPKEEPER_LEDGER_FOLDER="+filepath.Join(dir, "ledger"), "AWS_REGION=eu-central-1",
-		"AWS_ACCESS_KEY_ID=any", "AWS_SECRET_ACCESS_KEY=thing")
-	require.NoError(t, c.cmd.Start())
-	go func() { defer close(c.exited); _ = c.cmd.Wait() }()
-	t.Cleanup(func() {
-		_ = c.cmd.Process.Kill()
-		<-c.exited
-		if t.Failed() {
-			t.Logf("log of the agent:\n%s", log)
-		}
-	})
+	start(t, c.Process)
 	return c
 }
 
@@ -133,8 +124,7 @@ func TestAgentProcess(t *testing.T) {
 	// it must not call again, and what happened is unknown: the operator has to say.
 	submit("p-3", "far")
 	eventually(t, "the courier is on his way", func() bool { return c.wrote("sets out") == 1 })
-	_ = c.cmd.Process.Kill()
-	<-c.exited
+	require.NoError(t, c.Kill())
 	c = startCourier(t, p, s.dir)
 	task := p.end("p-3", "Error")
 	require.Equal(t, 1, c.wrote("sets out"))
@@ -148,15 +138,7 @@ func TestAgentProcess(t *testing.T) {
 	p.end("p-3", "Compensated")
 	require.Equal(t, 1, c.wrote("brought back p-3/0/carry"))
 
-	began := time.Now()
-	require.NoError(t, c.cmd.Process.Signal(syscall.SIGTERM))
-	select {
-	case <-c.exited:
-	case <-time.After(patience):
-		t.Fatal("the agent does not end")
-	}
-	require.Zero(t, c.cmd.ProcessState.ExitCode())
-	t.Logf("the agent drained in %s", time.Since(began).Round(time.Millisecond))
+	require.NoError(t, c.Stop(), "the agent drains")
 }
 
 // plainDelivery has short times, and a courier who knows no keys.

@@ -1,10 +1,15 @@
 package e2e
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net"
 	"os"
+	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -13,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/demo/audit"
 )
 
 // seed is that of the environment, or a new one; it is printed, so that a failure can be repeated.
@@ -37,14 +43,13 @@ func TestEveryOrderContinuesAfterKill(t *testing.T) {
 	if testing.Short() {
 		n = 500
 	}
-	shop := newService(t)
-	shop.hold()
-	s := newSite(t, shop.agents(), pairOnly)
+	shop := newShop(t, time.Hour)
+	s := shop.newSite(t)
 	p := s.start()
-	ids := p.submit("pair", "held", n)
-	eventually(t, "calls under way", func() bool { return shop.called("pick") >= 32 })
+	ids := p.submit("held", n)
+	shop.waits(t)
 	p.kill()
-	shop.open()
+	shop.Calm()
 
 	p = s.start()
 	for _, id := range ids {
@@ -62,7 +67,8 @@ func TestEveryOrderContinuesAfterKill(t *testing.T) {
 			"(last) after that",
 		n, p.took.Milliseconds(), (sum / time.Duration(n)).Milliseconds(), last.Milliseconds())
 	require.LessOrEqual(t, last, bound)
-	require.Equal(t, 2*n, shop.done())
+	p.stop()
+	shop.holds(t, processed(ids))
 }
 
 // freeAddress is one that the processes of a test can follow each other at. Such a test must not be
@@ -78,8 +84,8 @@ func freeAddress(t *testing.T) string {
 // A client that is sending when the process is killed goes on with the next one at the same address:
 // every order is acknowledged once and done once.
 func TestClientOutlivesRestart(t *testing.T) {
-	shop := newService(t)
-	s := newSite(t, shop.agents(), pairOnly, "--listen", freeAddress(t))
+	shop := newShop(t, 0)
+	s := shop.newSite(t, "--listen", freeAddress(t))
 	p := s.start()
 	const n = 1000
 	middle := make(chan struct{})
@@ -87,8 +93,7 @@ func TestClientOutlivesRestart(t *testing.T) {
 	orders := func(yield func(client.Order) bool) {
 		for i := range n {
 			if !yield(client.Order{
-				ID: fmt.Sprintf("streamed-%d", i), Workflow: "pair",
-				Content: map[string]int{"n": i},
+				ID: fmt.Sprintf("streamed-%d", i), Workflow: "sale", Content: json.RawMessage(good),
 			}) {
 				return
 			}
@@ -118,7 +123,8 @@ func TestClientOutlivesRestart(t *testing.T) {
 		require.Equal(t, 1, times, id)
 		next.end(id, "Processed")
 	}
-	require.Equal(t, 2*n, shop.done())
+	next.stop()
+	shop.holds(t, processed(slices.Collect(maps.Keys(answers))))
 }
 
 // Killed at any moment, before it is ready too, while a client sends: every order is acknowledged,
@@ -130,27 +136,10 @@ func TestKilledAtAnyMoment(t *testing.T) {
 		n = 300
 		kills = 6
 	}
-	shop := newService(t)
-	shop.never = "7}" // every tenth order
-	packed := strings.Replace(pair, "  send:\n    agent: shop\n    operation: send\n    after: [pick]",
-		`  pack:
-    agent: shop
-    operation: pack
-    input: {n: "${ order.n }"}
-    after: [pick]
-    timeout: 20s
-    retry: {maxFailures: 20, backoff: {initial: 20ms, max: 200ms}}
-    onFailure: undo
-    undo: unpack
-    grade: idempotent
-  send:
-    agent: shop
-    operation: send
-    after: [pack]`, 1)
-	packed = strings.Replace(strings.Replace(packed, "queueAllowance: 30s", "queueAllowance: 1s", 1),
-		"timeout: 20s", "timeout: 1s", 3)
-	shop.slow(2 * time.Millisecond)
-	s := newSite(t, shop.agents(), map[string]string{"pair.yaml": packed}, "--listen", freeAddress(t))
+	shop := newShop(t, 0)
+	s := shop.newSite(t, "--listen", freeAddress(t))
+	s.write("workflows/sale.yaml", strings.NewReplacer("queueAllowance: 30s", "queueAllowance: 1s",
+		"timeout: 20s", "timeout: 1s").Replace(sale))
 	p := s.start()
 	rng := rand.New(rand.NewPCG(seed(t), 1))
 
@@ -163,9 +152,12 @@ func TestKilledAtAnyMoment(t *testing.T) {
 				case <-time.After(100 * time.Millisecond):
 				}
 			}
+			content := good
+			if i%10 == 7 {
+				content = refused
+			}
 			if !yield(client.Order{
-				ID: fmt.Sprintf("any-%d", i), Workflow: "pair",
-				Content: map[string]int{"n": i},
+				ID: fmt.Sprintf("any-%d", i), Workflow: "sale", Content: json.RawMessage(content),
 			}) {
 				return
 			}
@@ -173,7 +165,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 	}
 	accepted := 0
 	sent := make(chan error, 1)
-	patient, err := client.New(p.url, client.WithRetry(1000, time.Minute))
+	patient, err := client.New(p.URL(), client.WithRetry(1000, time.Minute))
 	require.NoError(t, err)
 	go func() {
 		sent <- patient.SubmitAll(t.Context(), orders, func(r client.Result) {
@@ -191,9 +183,9 @@ func TestKilledAtAnyMoment(t *testing.T) {
 		if k%2 == 0 {
 			longest = 60 // while it comes up
 		}
-		cmd := s.command()
-		out := &buffer{}
-		cmd.Stdout = out
+		cmd := exec.Command(binary, s.args()...)
+		var out bytes.Buffer
+		cmd.Stdout = &out
 		require.NoError(t, cmd.Start())
 		time.Sleep(time.Duration(rng.IntN(longest)) * time.Millisecond) // the random point
 		_ = cmd.Process.Kill()
@@ -206,55 +198,51 @@ func TestKilledAtAnyMoment(t *testing.T) {
 	p = s.start()
 	require.NoError(t, (<-sent))
 	require.Equal(t, n, accepted)
-	want := 0
+	outcomes := map[string]audit.Outcome{}
 	for i := range n {
-		if id := fmt.Sprintf("any-%d", i); i%10 == 7 {
+		id := fmt.Sprintf("any-%d", i)
+		if i%10 == 7 {
 			p.end(id, "Compensated")
+			outcomes[id] = audit.Undone
 		} else {
 			p.end(id, "Processed")
-			want += 3
+			outcomes[id] = audit.Processed
 		}
 	}
 	t.Logf("%d orders, killed %d times, %d of them before it was ready", n, kills, early)
-	require.Equal(t, want, shop.done())
+	p.stop()
+	shop.holds(t, outcomes)
 }
 
 // SIGTERM drains: the process ends in good order within 5 s, and nothing is lost.
 func TestTermDrains(t *testing.T) {
 	t.Parallel()
-	shop := newService(t)
-	shop.slow(300 * time.Millisecond)
-	s := newSite(t, shop.agents(), pairOnly)
+	shop := newShop(t, 300*time.Millisecond)
+	s := shop.newSite(t)
 	p := s.start()
 	const n = 300
-	ids := p.submit("pair", "drained", n)
-	eventually(t, "calls under way", func() bool { return shop.called("pick") >= 32 })
-	code, took := p.stop()
-	t.Logf("ended %s after SIGTERM, with %d of %d effects done", took.Round(time.Millisecond), shop.done(),
-		2*n)
-	require.Zero(t, code)
-	require.LessOrEqual(t, took, 5*time.Second)
-	shop.slow(0)
+	ids := p.submit("drained", n)
+	shop.waits(t)
+	p.stop()
+	shop.Calm()
 	p = s.start()
 	for _, id := range ids {
 		p.end(id, "Processed")
 	}
-	require.Equal(t, 2*n, shop.done())
+	p.stop()
+	shop.holds(t, processed(ids))
 }
 
 // A call that hangs does not keep the process from ending.
 func TestTermWithHangingCalls(t *testing.T) {
 	t.Parallel()
-	shop := newService(t)
-	shop.hold()
-	s := newSite(t, shop.agents(), pairOnly)
+	shop := newShop(t, time.Hour)
+	s := shop.newSite(t)
 	p := s.start()
-	ids := p.submit("pair", "hanging", 50)
-	eventually(t, "calls under way", func() bool { return shop.called("pick") >= 32 })
-	code, took := p.stop()
-	require.Zero(t, code)
-	require.LessOrEqual(t, took, 5*time.Second)
-	shop.open()
+	ids := p.submit("hanging", 50)
+	shop.waits(t)
+	p.stop()
+	shop.Calm()
 	p = s.start()
 	for _, id := range ids {
 		p.end(id, "Processed")

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -13,14 +12,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/client"
+	demo "github.com/stepkeeper/stepkeeper/demo/process"
 )
 
 // patience is how long a test waits for what has to come, on a machine with much else to do.
@@ -55,98 +53,77 @@ func (s *site) write(name, text string) {
 	require.NoError(s.t, os.Rename(beside, s.path(name)))
 }
 
-func (s *site) command() *exec.Cmd {
-	args := []string{
-		"dev", "--output", "json", "--data", s.path("data"), "--listen", "127.0.0.1:0",
+// args are the arguments of the program.
+func (s *site) args() []string {
+	return append([]string{
+		"dev", "--data", s.path("data"), "--listen", "127.0.0.1:0",
 		"--workflows", s.path("workflows"), "--agents", s.path("agents.yaml"),
-	}
-	return exec.Command(binary, append(args, s.flags...)...)
+	}, s.flags...)
 }
 
 // process is one running `stepkeeper dev`.
 type process struct {
+	*demo.Process
 	t       *testing.T
-	cmd     *exec.Cmd
-	url     string
 	readyAt time.Time
 	took    time.Duration // from the start to the ready line
-	log     *buffer
-	exited  chan struct{}
 	client  *client.Client
 }
 
-// start runs the program and waits for its ready line. It is killed at the end of the test, if it
-// still runs then; the log of a failed test is shown.
+// start runs the program and waits for its ready line.
 func (s *site) start() *process {
 	s.t.Helper()
-	p := &process{t: s.t, cmd: s.command(), log: &buffer{}, exited: make(chan struct{})}
-	p.cmd.Stderr = p.log
-	stdout, err := p.cmd.StdoutPipe()
-	require.NoError(s.t, err)
-	began := time.Now()
-	require.NoError(s.t, p.cmd.Start())
-	first := make(chan string, 1)
-	go func() {
-		defer close(p.exited)
-		r := bufio.NewReader(stdout)
-		line, _ := r.ReadString('\n')
-		first <- line
-		_, _ = io.Copy(io.Discard, r)
-		_ = p.cmd.Wait() // its exit code is read by those who want it
-	}()
-	s.t.Cleanup(func() {
-		p.kill()
-		if s.t.Failed() {
-			s.t.Logf("log of the process:\n%s", p.log)
-		}
-	})
-	var line string
-	select {
-	case line = <-first:
-	case <-time.After(patience):
-	}
+	p := &process{t: s.t, Process: &demo.Process{
+		Name: "stepkeeper dev", Binary: binary, Args: s.args(), Log: s.path("log"),
+	}}
+	p.took = start(s.t, p.Process)
 	p.readyAt = time.Now()
-	p.took = p.readyAt.Sub(began)
-	var ready struct {
-		Ready bool
-		URL   string
-	}
-	require.NoError(s.t, json.Unmarshal([]byte(line), &ready))
-	require.True(s.t, ready.Ready)
-	p.url = ready.URL
-	p.client, err = client.New(p.url)
+	var err error
+	p.client, err = client.New(p.URL())
 	require.NoError(s.t, err)
 	return p
 }
 
+// start starts a program and waits until it is ready. It is killed at the end of the test, and the log of a failed
+// test is shown.
+func start(t *testing.T, p *demo.Process) time.Duration {
+	t.Helper()
+	p.Patience = patience
+	took, err := p.Start(t.Context())
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		_ = p.Kill()
+		if t.Failed() {
+			t.Logf("log of %s:\n%s", p.Name, p.LogTail())
+		}
+	})
+	return took
+}
+
 // kill ends it as a power cut would.
 func (p *process) kill() {
-	_ = p.cmd.Process.Kill() // it may have ended
-	<-p.exited
+	p.t.Helper()
+	require.NoError(p.t, p.Kill())
 }
 
-// stop asks it to end, and answers the exit code and how long it took.
-func (p *process) stop() (code int, took time.Duration) {
+// stop asks it to end, which it does in good order within 5 s.
+func (p *process) stop() {
 	p.t.Helper()
 	began := time.Now()
-	require.NoError(p.t, p.cmd.Process.Signal(syscall.SIGTERM))
-	select {
-	case <-p.exited:
-	case <-time.After(patience):
-		p.t.Fatalf("still running %s after SIGTERM", patience)
-	}
-	return p.cmd.ProcessState.ExitCode(), time.Since(began)
+	require.NoError(p.t, p.Stop())
+	took := time.Since(began)
+	p.t.Logf("ended %s after SIGTERM", took.Round(time.Millisecond))
+	require.LessOrEqual(p.t, took, 5*time.Second)
 }
 
-// submit sends orders 0 to n-1 of a workflow as one stream; all must be accepted.
-func (p *process) submit(workflow, prefix string, n int) []string {
+// submit sends n orders as one stream; all must be accepted.
+func (p *process) submit(prefix string, n int) []string {
 	p.t.Helper()
 	ids := make([]string, 0, n)
 	orders := func(yield func(client.Order) bool) {
 		for i := range n {
 			if !yield(client.Order{
-				ID: fmt.Sprintf("%s-%d", prefix, i), Workflow: workflow,
-				Content: map[string]int{"n": i},
+				ID: fmt.Sprintf("%s-%d", prefix, i), Workflow: "sale", Content: json.RawMessage(good),
 			}) {
 				return
 			}
@@ -190,7 +167,7 @@ func (p *process) end(id string, want client.State) *client.Task {
 // post sends a submission as it is, without the client's repetitions.
 func (p *process) post(body []byte) (*http.Response, string) {
 	p.t.Helper()
-	req, err := http.NewRequestWithContext(p.t.Context(), http.MethodPost, p.url+"/v1/orders",
+	req, err := http.NewRequestWithContext(p.t.Context(), http.MethodPost, p.URL()+"/v1/orders",
 		bytes.NewReader(body))
 	require.NoError(p.t, err)
 	req.Header.Set("Content-Type", "application/json")
@@ -213,7 +190,7 @@ func (p *process) run(stdin string, args ...string) said {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.t.Context(), patience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, binary, append(args, "--server", p.url)...)
+	cmd := exec.CommandContext(ctx, binary, append(args, "--server", p.URL())...)
 	var out, errs bytes.Buffer
 	cmd.Stdin = strings.NewReader(stdin)
 	cmd.Stdout = &out
@@ -243,22 +220,4 @@ func eventually(t *testing.T, what string, holds func() bool) {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-}
-
-// buffer is a bytes.Buffer that two goroutines may use.
-type buffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (b *buffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
-}
-
-func (b *buffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.String()
 }

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -35,7 +36,7 @@ func TestPythonAgent(t *testing.T) {
 	_, err = tests.CombinedOutput()
 	require.NoError(t, err, "its own tests")
 	p := newSite(t, string(agents), map[string]string{"cloakroom.yaml": string(cloakroom)}).start()
-	address := func(queue string) string { return p.url + "/000000000000/" + queue }
+	address := func(queue string) string { return p.URL() + "/000000000000/" + queue }
 	for order, variables := range map[string][]string{
 		"looked-up": nil,
 		// The prefix would lead the search astray: nothing is looked up.
@@ -45,7 +46,7 @@ func TestPythonAgent(t *testing.T) {
 			"STEPKEEPER_QUARANTINE_URL=" + address("quarantine"),
 		},
 	} {
-		stop := startPythonAgent(t, python, example, append(variables, "AWS_ENDPOINT_URL_SQS="+p.url))
+		stop := startPythonAgent(t, python, example, append(variables, "AWS_ENDPOINT_URL_SQS="+p.URL()))
 		p.run(`{"coat":"red"}`, "submit", "--wait", "--workflow", "cloakroom", "--id", order, "-").wants(t,
 			"a coat", 0)
 		require.NotNil(t, p.end(order, "Processed").Steps[0].Output, order)
@@ -60,9 +61,9 @@ const fromTheFolder = "PYTHONPATH=../../sdk/python"
 func startPythonAgent(t *testing.T, python, folder string, variables []string) (stop func()) {
 	t.Helper()
 	agent := exec.Command(python, "agent.py")
-	log := &buffer{}
+	var log bytes.Buffer // read after the end of the process
 	agent.Dir = folder
-	agent.Stderr = log
+	agent.Stderr = &log
 	agent.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", fromTheFolder,
 		"AWS_DEFAULT_REGION=us-east-1", "AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local")
 	agent.Env = append(agent.Env, variables...)
@@ -73,7 +74,7 @@ func startPythonAgent(t *testing.T, python, folder string, variables []string) (
 		_ = agent.Process.Kill()
 		<-exited
 		if t.Failed() {
-			t.Logf("log of the agent:\n%s", log)
+			t.Logf("log of the agent:\n%s", &log)
 		}
 	})
 	return func() {

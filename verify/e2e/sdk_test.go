@@ -14,6 +14,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/stepkeeper/stepkeeper/demo/services"
 )
 
 // delivery has a step of an agent outside.
@@ -22,15 +24,16 @@ grace: 1s
 tellAfter: 1s
 notify: [started, step-finished]
 agents:
-  shop: {queueAllowance: 5s, clockSkew: 100ms}
+  inventory: {queueAllowance: 5s, clockSkew: 100ms}
   courier: {queueAllowance: 5s, clockSkew: 100ms}
 steps:
   pick:
-    agent: shop
-    operation: pick
+    agent: inventory
+    operation: reserve
+    input: {items: [{sku: MUG, quantity: 1}]}
     timeout: 5s
     onFailure: undo
-    undo: put-back
+    undo: release
     grade: fenced
   carry:
     agent: courier
@@ -47,8 +50,8 @@ output: {signature: "${ steps.carry.output.signature }"}
 
 // deliverySite has the reply-to "web" and the agent courier outside.
 func deliverySite(t *testing.T) *site {
-	return newSite(t, newService(t).agents("courier"), map[string]string{"delivery.yaml": delivery},
-		"--reply-to", "web")
+	agents := string(services.AgentsFile(newShop(t, 0).URL())) + "  courier: {external: true}\n"
+	return newSite(t, agents, map[string]string{"delivery.yaml": delivery}, "--reply-to", "web")
 }
 
 // sdk is the official AWS SDK on the process's endpoint.
@@ -60,7 +63,7 @@ type sdk struct {
 
 func (p *process) sdk() *sdk {
 	return &sdk{t: p.t, Client: sqs.New(sqs.Options{
-		Region: "eu-central-1", BaseEndpoint: &p.url,
+		Region: "eu-central-1", BaseEndpoint: aws.String(p.URL()),
 		Credentials: credentials.NewStaticCredentialsProvider("any", "thing", ""),
 	})}
 }
@@ -166,7 +169,7 @@ func courier(t *testing.T, p *process, answer func(request map[string]any) map[s
 			})
 			if err != nil && ctx.Err() == nil {
 				select {
-				case <-p.exited: // a process that was killed does not answer
+				case <-p.Running(): // a process that was killed does not answer
 					return
 				case <-time.After(50 * time.Millisecond):
 				}
