@@ -13,7 +13,6 @@ import (
 // Report is the result of a demo. Submitted is the sum of Processed, Undone, Refused, Repeated, Error and
 // Unfinished.
 type Report struct {
-	Orders    string `json:"orders,omitempty"` // file with the user's orders; absent for the built-in orders
 	Seed      uint64 `json:"seed"`
 	Submitted int    `json:"submitted"` // number of input lines, including refused lines
 	Processed int    `json:"processed"` // number of orders

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/demo/operator"
 	"github.com/stepkeeper/stepkeeper/demo/process"
 	"github.com/stepkeeper/stepkeeper/demo/services"
+	"github.com/stepkeeper/stepkeeper/demo/shop"
 	"github.com/stepkeeper/stepkeeper/demo/stage"
 )
 
@@ -23,9 +25,9 @@ var (
 	ErrStack = process.ErrProcess
 )
 
-// Options configures a demo. Binary and Workflows are required.
+// Options configures a demo. Defaults returns those that `stepkeeper demo` has, without Binary, Workflows and Out.
 type Options struct {
-	Orders    string // path of a file with JSON Lines; "" means the built-in orders
+	Orders    []byte // lines, one order each
 	Seed      uint64 // seed for the injected faults and the moments of the kills
 	Report    string // path of the JSON report; "" means no report
 	Binary    string // path of the program stepkeeper
@@ -33,55 +35,32 @@ type Options struct {
 	// Dir is the folder for ledgers, data and log. An empty Dir means a temporary folder. Run removes the
 	// temporary folder if the demo succeeds.
 	Dir      string
-	Out      io.Writer // writer for progress and report; nil means no output
+	Out      io.Writer // writer for progress and report
 	Terminal bool      // true if Out is a terminal; the demo then shows a progress bar
 
-	Rates map[string]services.Rates // fault rates by service; nil means services.DefaultRates
-	// PerSec is the number of orders to submit per second. 0 means a tenth of the lines, but at least 100.
-	PerSec int
-	Outage time.Duration // length of the payment outage; 0 means 3 s, a negative value means no outage
-	Kills  int           // number of kills and restarts; 0 means one, a negative value means none
-	// Patience is the time after which the run ends if no order has ended meanwhile. 0 means 55 s.
-	Patience time.Duration
+	Rates    map[string]services.Rates // fault rates by service
+	PerSec   int                       // number of orders to submit per second
+	Outage   time.Duration             // length of the payment outage; 0 means no outage
+	Kills    int                       // number of kills and restarts
+	Patience time.Duration             // time after which the run ends if no order has ended meanwhile
 }
 
-func (o Options) complete(lines int) Options {
-	if o.Out == nil {
-		o.Out = io.Discard
+// Defaults returns the Options of `stepkeeper demo`.
+func Defaults() Options {
+	return Options{
+		Orders: shop.Orders(), Seed: 1, Rates: services.DefaultRates(), PerSec: 100, Outage: 3 * time.Second, Kills: 1,
+		Patience: 55 * time.Second,
 	}
-	if o.Rates == nil {
-		o.Rates = services.DefaultRates()
-	}
-	if o.PerSec <= 0 {
-		o.PerSec = max(100, lines/10)
-	}
-	if o.Outage == 0 {
-		o.Outage = 3 * time.Second
-	}
-	if o.Kills == 0 {
-		o.Kills = 1
-	}
-	if o.Patience <= 0 {
-		o.Patience = 55 * time.Second
-	}
-	return o
 }
 
 // Run runs the demo. The error is ErrNotProven, ErrStack, the error of the context, or the error of a file.
 // The Report contains the results so far, even if there is an error.
 func Run(ctx context.Context, o Options) (Report, error) {
-	text, err := readOrders(o.Orders)
-	if err != nil {
-		return Report{}, err
-	}
-	book := bookOf(text)
-	o = o.complete(book.Progress().Lines)
 	dir, remove, err := stage.Folder(o.Dir, "stepkeeper-demo-")
 	if err != nil {
 		return Report{}, err
 	}
-	report, err := run(ctx, o, dir, book)
-	report.Orders = o.Orders
+	report, err := run(ctx, o, dir)
 	if o.Report != "" {
 		err = errors.Join(err, stage.Write(o.Report, report))
 	}
@@ -91,7 +70,7 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	return report, fmt.Errorf("%w\n  ledgers, data and log are kept in %s", err, dir)
 }
 
-func run(ctx context.Context, o Options, dir string, book *stage.Book) (report Report, err error) {
+func run(ctx context.Context, o Options, dir string) (report Report, err error) {
 	began := time.Now()
 	st, err := stage.New(ctx, dir, o.Binary, o.Workflows, services.Options{Seed: o.Seed, Rates: o.Rates})
 	if err != nil {
@@ -100,6 +79,10 @@ func run(ctx context.Context, o Options, dir string, book *stage.Book) (report R
 	defer func() { err = errors.Join(err, st.Engine.Stop(), st.Fleet.Close()) }()
 	if err := os.WriteFile(st.File("agents.yaml"), services.AgentsFile(st.Fleet.URL()), 0o600); err != nil {
 		return report, err
+	}
+	book := &stage.Book{}
+	for line := range bytes.Lines(o.Orders) {
+		book.Add(bytes.TrimSuffix(line, []byte("\n")))
 	}
 	lines := book.Progress().Lines
 	d := &coordinator{

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -56,31 +55,25 @@ func dev(args []string) error {
 }
 
 // quick is a demo of a few seconds.
-func quick(t *testing.T, orders string) runner.Options {
+func quick(t *testing.T) runner.Options {
 	t.Helper()
 	self, err := os.Executable()
 	require.NoError(t, err)
 	workflow, err := examples.Files.ReadFile("order/order.yaml")
 	require.NoError(t, err)
 	dir := t.TempDir()
-	path := filepath.Join(dir, "orders.jsonl")
-	require.NoError(t, os.WriteFile(path, []byte(orders), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "order.yaml"), workflow, 0o600))
 	return runner.Options{
-		Orders: path, Seed: 5, Report: filepath.Join(dir, "report.json"), Binary: self, Workflows: dir,
-		Dir: filepath.Join(dir, "run"), Out: &bytes.Buffer{}, PerSec: 200, Outage: 300 * time.Millisecond,
+		// some lines of the demo's file, with many kinds of refusals
+		Orders: bytes.Join(bytes.SplitAfter(shop.Orders(), []byte("\n"))[:150], nil), Seed: 5,
+		Rates: services.DefaultRates(), Report: filepath.Join(dir, "report.json"), Binary: self, Workflows: dir,
+		Dir: filepath.Join(dir, "run"), Out: &bytes.Buffer{}, PerSec: 200, Outage: 300 * time.Millisecond, Kills: 1,
 		Patience: 30 * time.Second,
 	}
 }
 
-// some lines of the demo's file: with many kinds of refusals.
-func some() string {
-	lines := strings.SplitAfter(string(shop.Orders()), "\n")
-	return strings.Join(lines[:150], "")
-}
-
 func TestRightEngineIsProven(t *testing.T) {
-	o := quick(t, some())
+	o := quick(t)
 	r, err := runner.Run(t.Context(), o)
 	t.Logf("%s", o.Out)
 	require.NoError(t, err)
@@ -115,8 +108,8 @@ func TestRightEngineIsProven(t *testing.T) {
 
 // TestLyingServiceIsFound: the whole chain, services to audit, can fail, and says why.
 func TestLyingServiceIsFound(t *testing.T) {
-	o := quick(t, some())
-	o.Rates = services.DefaultRates()
+	o := quick(t)
+	o.Terminal = true // draws the bar
 	o.Rates[services.Payment][services.Lie] = 0.3
 	r, err := runner.Run(t.Context(), o)
 	require.ErrorIs(t, err, runner.ErrNotProven, "%+v", o.Out)
@@ -130,9 +123,9 @@ func TestLyingServiceIsFound(t *testing.T) {
 // nothing either.
 func TestOrdersUnderWayAreNoViolations(t *testing.T) {
 	t.Setenv(stuckVariable, "1")
-	o := quick(t, some())
+	o := quick(t)
 	o.Patience = 2 * time.Second
-	o.Kills = -1
+	o.Kills = 0
 	r, err := runner.Run(t.Context(), o)
 	require.ErrorIs(t, err, runner.ErrNotProven)
 	require.Zero(t, r.AuditViolations, "%+v", r.Violations)
@@ -141,7 +134,7 @@ func TestOrdersUnderWayAreNoViolations(t *testing.T) {
 }
 
 func TestAnInterruptedDemoLeavesNoFolder(t *testing.T) {
-	o := quick(t, some())
+	o := quick(t)
 	o.Dir = ""
 	temporary := t.TempDir()
 	t.Setenv("TMPDIR", temporary)
@@ -154,35 +147,14 @@ func TestAnInterruptedDemoLeavesNoFolder(t *testing.T) {
 	require.Empty(t, left)
 }
 
-// A file may begin with a byte order mark, end without a newline, and have blank lines, line ends of Windows, lines that
-// are no orders, and prices with decimals. It may be empty.
-func TestFilesOfAnyForm(t *testing.T) {
-	good := strings.SplitN(string(shop.Orders()), "\n", 3)
-	const decimals = `{"schema":1,"orderId":"a","workflow":"order","order":{"customer":{"email":"a@b"},"currency":"EUR",` +
-		`"payment":{"card":"tok_1"},"items":[{"sku":"MUG","quantity":2,"unitPrice":9.5},` +
-		`{"sku":"TEE","quantity":1,"unitPrice":1.0e2}]}}`
-	full := "\xef\xbb\xbf" + good[0] + "\r\n\r\n  \r\n" + good[1] + "\nhello\n{}\n[1]\n\xff\n" + decimals
-	for orders, want := range map[string]struct{ accepted, refused int }{full: {3, 4}, "": {0, 0}} {
-		o := quick(t, orders)
-		o.Terminal = orders != "" // draws the bar
-		r, err := runner.Run(t.Context(), o)
-		require.NoError(t, err)
-		require.Equal(t, want.accepted+want.refused, r.Submitted)
-		require.Equal(t, want.accepted, r.Processed+r.Undone)
-		require.Equal(t, want.refused, r.Refused)
-		require.Equal(t, 1, r.Restarts)
-	}
-}
-
 func TestCannotRun(t *testing.T) {
-	o := quick(t, "")
+	o := quick(t)
 	cases := []struct {
 		name   string
 		change func(o *runner.Options)
 		want   error
 		text   string
 	}{
-		{"no file", func(o *runner.Options) { o.Orders += ".absent" }, os.ErrNotExist, "read the orders"},
 		{"no program", func(o *runner.Options) { o.Binary += ".absent" }, runner.ErrStack, "start"},
 		{"a program that ends at once", func(o *runner.Options) {
 			o.Binary = "/bin/false"

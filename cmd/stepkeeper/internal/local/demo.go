@@ -36,7 +36,7 @@ The same seed misbehaves in the same way.`,
 
 // NewDemo returns the command `demo`.
 func NewDemo(a *app.App) *cobra.Command {
-	o := &demoOptions{app: a, Options: runner.Options{Seed: 1}}
+	o := &demoOptions{app: a, Options: runner.Defaults()}
 	return a.Command(demoText, []app.Flag{
 		{
 			In: app.RunFlags, Name: "seed", To: &o.Seed,
