@@ -58,7 +58,6 @@ type Search struct {
 	Workers  int           // number of workers; 0 means one for each core
 	Progress func(seeds, orders int)
 	Stop     func() bool // called before each run; if it returns true, the search ends; may be nil
-	Shrink   int         // largest number of runs for shrinking; 0 means 3,000
 }
 
 // Find runs simulations with one seed after another. It ends if a run breaks an invariant, or if a limit of
@@ -154,11 +153,7 @@ func (r *Report) add(one *Result) {
 }
 
 func (f *finding) conclude() {
-	tries := f.search.Shrink
-	if tries == 0 {
-		tries = 3000
-	}
-	choices, result := Shrink(f.sc, f.found, tries, f.search.Stop)
+	choices, result := shrink(f.sc, f.found, f.search.Stop)
 	if result.Violation != nil {
 		f.report.Violation = result.Violation
 	}

@@ -8,11 +8,11 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/deployment"
 )
 
-// Shrink looks for a shorter run that breaks the same invariant. It tries to remove faults, orders and
-// delays, with at most `tries` runs. It ends earlier if stop returns true; stop may be nil. It returns the
+// shrink looks for a shorter run that breaks the same invariant. It tries to remove faults, orders and
+// delays, with at most 3,000 runs. It ends earlier if stop returns true; stop may be nil. It returns the
 // choices and the result of the shortest run.
-func Shrink(sc Scenario, choices []Choice, tries int, stop func() bool) ([]Choice, Result) {
-	s := &shrinking{sc: sc, left: tries, stop: stop}
+func shrink(sc Scenario, choices []Choice, stop func() bool) ([]Choice, Result) {
+	s := &shrinking{sc: sc, left: 3000, stop: stop}
 	best := s.run(choices)
 	if best.Violation == nil {
 		return choices, best

@@ -49,24 +49,14 @@ type Report struct {
 	Violations    []audit.Violation `json:"violations"`
 }
 
-// outcomes counts the orders by end.
-func (r *Report) outcomes(orders []audit.Order) {
-	r.Orders = len(orders) - r.Probes
-	r.Undone = -r.Probes
-	for _, o := range orders {
-		switch o.Outcome {
-		case audit.Processed:
-			r.Processed++
-		case audit.Undone:
-			r.Undone++
-		case audit.Refused:
-			r.Refused++
-		case audit.Error:
-			r.Error++
-		default:
-			r.Unfinished++
-		}
-	}
+// outcomes sets the numbers of the orders by their ends.
+func (r *Report) outcomes(p stage.Progress) {
+	r.Processed = p.Processed
+	r.Undone = p.Undone
+	r.Refused = p.Refused
+	r.Error = p.Stopped
+	r.Unfinished = p.Open + p.Lines - p.Answered
+	r.Orders = p.Lines
 }
 
 // missing lists the faults that never happened.
