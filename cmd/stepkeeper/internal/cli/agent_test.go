@@ -1,18 +1,16 @@
 package cli
 
 import (
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+	"github.com/stepkeeper/stepkeeper/demo/services"
 )
 
 // TestAgentNewCompiles generates an agent and builds and tests it as its user would.
@@ -23,7 +21,7 @@ func TestAgentNewCompiles(t *testing.T) {
 	root, err := filepath.Abs("../../../..")
 	require.NoError(t, err)
 	dir := filepath.Join(t.TempDir(), "card-payment")
-	call{}.run(t, "agent", "new", "card-payment", "--operation", "charge", "--undo", "give-back", "--dir",
+	call{}.run(t, "agent", "new", "card-payment", "--operation", "charge", "--undo", "refund", "--dir",
 		dir, "--module-dir", root).
 		want(t, failure.OK, "wrote the agent card-payment", "go test ./...")
 	call{}.run(t, "workflow", "validate", filepath.Join(dir, "workflow.yaml"), "--agents",
@@ -43,39 +41,17 @@ func TestAgentNewCompiles(t *testing.T) {
 		require.NoError(t, err, "%s", out)
 	}
 	// The grade that its README states: without a ledger of its own.
-	service := &booksInFiles{folder: t.TempDir()}
-	server := httptest.NewServer(service)
-	defer server.Close()
-	t.Setenv("CARD_PAYMENT_URL", server.URL)
-	call{}.run(t, "agent", "test", "card-payment", "--do", "charge", "--undo", "give-back", "--input",
-		`{"amount":1}`, "--between", "3",
-		"--effects", `ls "`+service.folder+`" | grep -c "^$(echo "$KEY" | tr / "~")$" || true`, "--earns",
-		"idempotent", "--", program).
+	fleet, err := services.Start(t.Context(), services.Options{Dir: t.TempDir()})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, fleet.Close()) }()
+	t.Setenv("CARD_PAYMENT_URL", fleet.URL()+"/"+services.Payment)
+	rows := func(kind string) string {
+		return `$(grep -c '"` + kind + `","key":"'"$KEY"'"' '` + fleet.Ledger(services.Payment) + `')`
+	}
+	call{}.run(t, "agent", "test", "card-payment", "--do", "charge", "--undo", "refund", "--input",
+		`{"card":"tok_visa","amount":1,"currency":"EUR"}`, "--between", "3",
+		"--effects", `echo $((`+rows("do")+` - `+rows("undo")+`))`, "--earns", "idempotent", "--", program).
 		want(t, failure.OK, "card-payment earns idempotent")
-}
-
-// booksInFiles is a service that remembers keys. It has a file for each key that was charged.
-type booksInFiles struct {
-	mu     sync.Mutex
-	folder string
-}
-
-func (s *booksInFiles) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	file := func(key string) string { return filepath.Join(s.folder, strings.ReplaceAll(key, "/", "~")) }
-	var err error
-	switch key := r.Header.Get("Idempotency-Key"); {
-	case r.Method == http.MethodGet:
-		_, err = os.Stat(file(r.FormValue("key")))
-	case r.URL.Path == "/charge":
-		err = os.WriteFile(file(key), nil, 0o600)
-	default:
-		err = os.RemoveAll(file(key))
-	}
-	if err != nil {
-		w.WriteHeader(http.StatusNotFound)
-	}
 }
 
 // The files of each language are complete. TestAgentNewCompiles builds those of Go, and the make target test-sdk runs
