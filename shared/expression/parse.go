@@ -27,9 +27,9 @@ type Scope struct {
 	// name a person. nil means that the expression must not make tokens (P39, a token is an answer's
 	// permission).
 	Answered map[string]bool
-	// Decided contains the steps that wait for an answer, as keys. The outputs of these steps have only the
-	// members of protocol.Decided. nil means that every member is allowed.
-	Decided map[string]bool
+	// Outputs contains the members of the output of each step whose kind determines them. An empty list means that the
+	// step never has an output. The output of any other step may have every member.
+	Outputs map[string][]string
 	// Item reports whether the expression may read item and index. item is an element of the list for which a
 	// step starts child orders, and index is the position of the element.
 	Item bool
