@@ -123,6 +123,10 @@ func (c *check) call(n *ast.CallNode, inside int) error {
 		if s, ok := callee.Property.(*ast.StringNode); ok {
 			name = s.Value
 		}
+		if slices.Contains(functionNames(), name) {
+			return fail(name+" is called as a method", "give the value as its first argument, as in "+name+"("+
+				shorten(callee.Node.String(), maxQuoted)+")")
+		}
 	}
 	switch name {
 	case "now", "date", "duration", "timezone":

@@ -120,7 +120,10 @@ func parseProgram(source string, scope Scope) (*program, error) {
 			"write the character itself, or the escape of the whole, as in \\U0001F600")
 	}
 	tree, err := parser.ParseWithConfig(source, settings())
-	if err != nil {
+	switch {
+	case err != nil && strings.Contains(source, "${"):
+		return nil, fail("another ${ stands in it", fixJoin)
+	case err != nil:
 		return nil, syntaxFailure(err)
 	}
 	c := &check{scope: scope, program: newProgram(source, tree.Node)}
@@ -148,6 +151,9 @@ func syntaxFailure(err error) error {
 	_ = errors.As(err, &f) // the parser returns only this type
 	if strings.Contains(f.Message, "exceeds maximum allowed nodes") {
 		return fail(fmt.Sprintf("it has more than %d parts", MaxNodes), "let the agent compute it")
+	}
+	if strings.Contains(f.Message, "value out of range") {
+		return fail("a number in it is beyond 64 bits, or beyond 1.8e308", "put the number into the order, and pass it on")
 	}
 	what := f.Message + fmt.Sprintf(" (character %d)", f.Column+1)
 	if strings.Contains(f.Message, "token EOF") {
