@@ -109,3 +109,35 @@ func TestWeakerGradesNeedNoSeed(t *testing.T) {
 	}
 	require.NotEmpty(t, simulate.Overstated(sc))
 }
+
+// An order that has left child orders behind ends well: those that were overtaken, tolerated or gone on without.
+func TestChildrenThatAreLeftBehind(t *testing.T) {
+	for name, step := range map[string]string{
+		"overtaken of a list": "{each: [{}, {}, {}], enough: 2, steps: {pause: {wait: 1m}}}",
+		"overtaken member":    "{any: {slow: {steps: {pause: {wait: 1h}}}, quick: {wait: 1s}}}",
+		"tolerated":           `{each: [{}, {}], tolerate: 2, steps: {no: {fail: {code: x, message: No.}, when: "true"}}}`,
+		"gone on without":     `{onFailure: continue, steps: {no: {fail: {code: x, message: No.}, when: "true"}}}`,
+	} {
+		file := filepath.Join(t.TempDir(), "flow.yaml")
+		require.NoError(t, os.WriteFile(file, []byte("workflow: flow\nsteps:\n  leaves: "+step+"\n"), 0o600))
+		require.Empty(t, simulate.Diagnose(simulate.Scenario{Definition: load(t, file)}), name)
+	}
+}
+
+// A step without effect that the order goes on without has none to stand either, also after a point of no return.
+func TestNothingToUndoAfterNoReturn(t *testing.T) {
+	const call = "agent: a, operation: run, timeout: 2s, undo: none, grade: idempotent, after: [pay]"
+	for name, step := range map[string]string{
+		"continues": "{" + call + ", onFailure: continue}",
+		"is late":   "{" + call + ", onFailure: stop, deadline: 1m, onDeadline: continue}",
+	} {
+		file := filepath.Join(t.TempDir(), "flow.yaml")
+		require.NoError(t, os.WriteFile(file, []byte("workflow: flow\nsteps:\n  pay: {agent: a, operation: pay, timeout: 2s, "+
+			"onFailure: stop, grade: fenced, pointOfNoReturn: true}\n  mail: "+step+"\n"), 0o600))
+		sc := simulate.Scenario{Definition: load(t, file), Only: []simulate.Fault{
+			simulate.FaultNamed("contradictory-reply"), simulate.FaultNamed("hang"),
+		}}
+		r := simulate.Find(sc, simulate.Search{Seeds: 300, First: 1})
+		require.Nil(t, r.Violation, name)
+	}
+}
