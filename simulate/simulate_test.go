@@ -141,3 +141,23 @@ func TestNothingToUndoAfterNoReturn(t *testing.T) {
 		require.Nil(t, r.Violation, name)
 	}
 }
+
+// The undo of a child that has ended begins anew, also for a step that was undone alone before, and whose undo failed.
+func TestAnOvertakenMemberOfAChild(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "flow.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(`workflow: flow
+steps:
+  child:
+    steps:
+      race:
+        any:
+          late: {agent: slow, operation: run, timeout: 5s, undo: stop, grade: fenced}
+          soon: {wait: 1s}
+  no: {fail: {code: nope, message: No.}, when: "true", after: [child]}
+`), 0o600))
+	sc := simulate.Scenario{
+		Definition: load(t, file),
+		Services:   simulate.Services{"slow": {Latency: 1500, Failures: 0.3}},
+	}
+	require.Nil(t, simulate.Find(sc, simulate.Search{Seeds: 40, First: 1}).Violation)
+}
