@@ -66,6 +66,15 @@ steps:
   pay: {agent: shop, operation: pay, grade: idempotent, timeout: 10s, pointOfNoReturn: true, onFailure: stop}
   kids: {workflow: child, each: "${ [1, 2] }", input: {n: "${ item }"}, after: [pay], onFailure: stop}
 `,
+		"turns.yaml": `
+workflow: turns
+steps:
+  turns:
+    repeat: {until: index == 5, atMost: 1, onExhausted: stop}
+    onFailure: stop
+    steps:
+      pay: {agent: shop, operation: pay, grade: idempotent, timeout: 10s, pointOfNoReturn: true, onFailure: stop}
+`,
 		"child.yaml": `
 workflow: child
 steps:
@@ -75,12 +84,13 @@ steps:
 	} {
 		require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
 	}
-	for _, name := range []string{"parent.yaml", "bound.yaml"} {
+	const never = "It cannot be."
+	for name, why := range map[string]string{"parent.yaml": never, "bound.yaml": never, "turns.yaml": "after 1 iterations"} {
 		sc := simulate.Scenario{Definition: load(t, filepath.Join(folder, name)), Orders: 2}
 		found := simulate.Diagnose(sc)
 		require.Len(t, found, 1, name)
 		require.Equal(t, simulate.YourWorkflow, found[0].Responsible, name)
-		require.Contains(t, found[0].Text, "It cannot be.", name)
+		require.Contains(t, found[0].Text, why, name)
 		for seed := range uint64(30) {
 			require.Nil(t, simulate.Run(sc, simulate.NewSeeded(seed), simulate.Options{}).Violation, name)
 		}
