@@ -131,7 +131,7 @@ func failed(sc Scenario, w *world.Simulation, what string) (Finding, bool) {
 		for i := range min(len(t.Steps), len(def.Steps)) {
 			d := &def.Steps[i]
 			e := t.Steps[i].Error
-			if e == nil || e.At <= since || e.Code == core.CodeAnswerTimeout { // a step with a block gets its code
+			if e == nil || e.At <= since || unansweredIn(e) {
 				continue
 			}
 			if d.Answer == nil || e.Code == "expression" {
@@ -144,6 +144,12 @@ func failed(sc Scenario, w *world.Simulation, what string) (Finding, bool) {
 		}
 	}
 	return Finding{}, false
+}
+
+// unansweredIn reports whether a missing answer is the cause of an error. A step with a block gets its code, and one with
+// members or a list of children names it in its message.
+func unansweredIn(e *protocol.StepError) bool {
+	return e.Code == core.CodeAnswerTimeout || strings.Contains(e.Message, core.CodeAnswerTimeout)
 }
 
 // unanswered returns a finding for the first step whose answer is missing. The scenario has no answer for
