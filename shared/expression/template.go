@@ -99,6 +99,15 @@ func parseTemplate(data json.RawMessage, scope Scope) (*template, error) {
 	return t, nil
 }
 
+// Plain returns what a template without expressions stands for.
+func Plain(data json.RawMessage) (json.RawMessage, error) {
+	t, err := parseTemplate(data, Scope{})
+	if err != nil {
+		return nil, err
+	}
+	return t.evaluate(&core.Environment{})
+}
+
 // evaluate replaces the expressions by their values. The caller must not change the result, because the
 // result may share its bytes with the template.
 func (t *template) evaluate(env *core.Environment) (json.RawMessage, error) {

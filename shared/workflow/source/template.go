@@ -152,6 +152,8 @@ func (b *builder) template(v *value, key string, scope expression.Scope) json.Ra
 	case len(data) > expression.MaxResult:
 		b.report.error(v.at, fmt.Sprintf("%s is larger than %d bytes", key, expression.MaxResult),
 			"pass a reference instead of the data")
+	case rawjson.Levels(data) > rawjson.MaxLevels:
+		b.report.error(v.at, fmt.Sprintf("%s is nested deeper than %d levels", key, rawjson.MaxLevels), "flatten it")
 	}
 	return data
 }
