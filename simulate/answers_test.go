@@ -99,6 +99,21 @@ steps:
     onFailure: undo
 `
 
+// A missing answer is found also if the step that fails is not the one that asks.
+func TestMissingAnswersOfMembersAndLists(t *testing.T) {
+	const event = "{event: {name: seen, timeout: 1d, onTimeout: undo}}"
+	for path, step := range map[string]string{
+		"asks-a":   "{any: {a: " + event + ", b: " + event + "}}",
+		"asks/one": "{each: [{}, {}], steps: {one: " + event + "}}",
+	} {
+		file := filepath.Join(t.TempDir(), "flow.yaml")
+		require.NoError(t, os.WriteFile(file, []byte("workflow: flow\nsteps:\n  asks: "+step+"\n"), 0o600))
+		all := simulate.Diagnose(simulate.Scenario{Definition: load(t, file)})
+		require.Len(t, all, 1)
+		require.Contains(t, all[0].Fix, "--answer '"+path+"=")
+	}
+}
+
 // A step in a block is answered in each order of the block. Its path names it.
 func TestAnswersInBlocks(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "review.yaml")

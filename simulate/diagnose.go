@@ -61,8 +61,7 @@ func diagnoseCalm(sc Scenario) []Finding {
 	w := deployment.NewSimulation(sc, Plain{})
 	deployment.SetUp(w)
 	deployment.Play(w)
-	// Ends also counts child orders, so it may count more than Orders.
-	if w.Violation == nil && w.Ends[core.Processed] >= w.Orders && len(w.Ends) == 1 {
+	if w.Violation == nil && processed(w) >= w.Orders {
 		return nil
 	}
 	const what = "with nothing going wrong an order does not end Processed"
@@ -98,6 +97,17 @@ func diagnoseCalm(sc Scenario) []Finding {
 	return []Finding{{Responsible: ReportToUs, Text: what + ", and no step has failed", Fix: world.ReportIt}}
 }
 
+// processed returns the number of submitted orders that have ended Processed. Their child orders may have ended
+// otherwise: they were overtaken, or the order went on without them.
+func processed(w *world.Simulation) (n int) {
+	for _, o := range w.AllOrders {
+		if t := w.Store.Task(o.Id); t != nil && t.Parent == nil && t.ProcessState == core.Processed {
+			n++
+		}
+	}
+	return n
+}
+
 // failed returns a finding for the first step that failed for a reason other than a missing answer. It looks
 // at the order and then at its child orders.
 func failed(sc Scenario, w *world.Simulation, what string) (Finding, bool) {
@@ -121,7 +131,7 @@ func failed(sc Scenario, w *world.Simulation, what string) (Finding, bool) {
 		for i := range min(len(t.Steps), len(def.Steps)) {
 			d := &def.Steps[i]
 			e := t.Steps[i].Error
-			if e == nil || e.At <= since || e.Code == core.CodeAnswerTimeout { // a step with a block gets its code
+			if e == nil || e.At <= since || unansweredIn(e) {
 				continue
 			}
 			if d.Answer == nil || e.Code == "expression" {
@@ -134,6 +144,12 @@ func failed(sc Scenario, w *world.Simulation, what string) (Finding, bool) {
 		}
 	}
 	return Finding{}, false
+}
+
+// unansweredIn reports whether a missing answer is the cause of an error. A step with a block gets its code, and one with
+// members or a list of children names it in its message.
+func unansweredIn(e *protocol.StepError) bool {
+	return e.Code == core.CodeAnswerTimeout || strings.Contains(e.Message, core.CodeAnswerTimeout)
 }
 
 // unanswered returns a finding for the first step whose answer is missing. The scenario has no answer for

@@ -66,6 +66,15 @@ steps:
   pay: {agent: shop, operation: pay, grade: idempotent, timeout: 10s, pointOfNoReturn: true, onFailure: stop}
   kids: {workflow: child, each: "${ [1, 2] }", input: {n: "${ item }"}, after: [pay], onFailure: stop}
 `,
+		"turns.yaml": `
+workflow: turns
+steps:
+  turns:
+    repeat: {until: index == 5, atMost: 1, onExhausted: stop}
+    onFailure: stop
+    steps:
+      pay: {agent: shop, operation: pay, grade: idempotent, timeout: 10s, pointOfNoReturn: true, onFailure: stop}
+`,
 		"child.yaml": `
 workflow: child
 steps:
@@ -75,12 +84,13 @@ steps:
 	} {
 		require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
 	}
-	for _, name := range []string{"parent.yaml", "bound.yaml"} {
+	const never = "It cannot be."
+	for name, why := range map[string]string{"parent.yaml": never, "bound.yaml": never, "turns.yaml": "after 1 iterations"} {
 		sc := simulate.Scenario{Definition: load(t, filepath.Join(folder, name)), Orders: 2}
 		found := simulate.Diagnose(sc)
 		require.Len(t, found, 1, name)
 		require.Equal(t, simulate.YourWorkflow, found[0].Responsible, name)
-		require.Contains(t, found[0].Text, "It cannot be.", name)
+		require.Contains(t, found[0].Text, why, name)
 		for seed := range uint64(30) {
 			require.Nil(t, simulate.Run(sc, simulate.NewSeeded(seed), simulate.Options{}).Violation, name)
 		}
@@ -108,4 +118,56 @@ func TestWeakerGradesNeedNoSeed(t *testing.T) {
 		}
 	}
 	require.NotEmpty(t, simulate.Overstated(sc))
+}
+
+// An order that has left child orders behind ends well: those that were overtaken, tolerated or gone on without.
+func TestChildrenThatAreLeftBehind(t *testing.T) {
+	for name, step := range map[string]string{
+		"overtaken of a list": "{each: [{}, {}, {}], enough: 2, steps: {pause: {wait: 1m}}}",
+		"overtaken member":    "{any: {slow: {steps: {pause: {wait: 1h}}}, quick: {wait: 1s}}}",
+		"tolerated":           `{each: [{}, {}], tolerate: 2, steps: {no: {fail: {code: x, message: No.}, when: "true"}}}`,
+		"gone on without":     `{onFailure: continue, steps: {no: {fail: {code: x, message: No.}, when: "true"}}}`,
+	} {
+		file := filepath.Join(t.TempDir(), "flow.yaml")
+		require.NoError(t, os.WriteFile(file, []byte("workflow: flow\nsteps:\n  leaves: "+step+"\n"), 0o600))
+		require.Empty(t, simulate.Diagnose(simulate.Scenario{Definition: load(t, file)}), name)
+	}
+}
+
+// A step without effect that the order goes on without has none to stand either, also after a point of no return.
+func TestNothingToUndoAfterNoReturn(t *testing.T) {
+	const call = "agent: a, operation: run, timeout: 2s, undo: none, grade: idempotent, after: [pay]"
+	for name, step := range map[string]string{
+		"continues": "{" + call + ", onFailure: continue}",
+		"is late":   "{" + call + ", onFailure: stop, deadline: 1m, onDeadline: continue}",
+	} {
+		file := filepath.Join(t.TempDir(), "flow.yaml")
+		require.NoError(t, os.WriteFile(file, []byte("workflow: flow\nsteps:\n  pay: {agent: a, operation: pay, timeout: 2s, "+
+			"onFailure: stop, grade: fenced, pointOfNoReturn: true}\n  mail: "+step+"\n"), 0o600))
+		sc := simulate.Scenario{Definition: load(t, file), Only: []simulate.Fault{
+			simulate.FaultNamed("contradictory-reply"), simulate.FaultNamed("hang"),
+		}}
+		r := simulate.Find(sc, simulate.Search{Seeds: 300, First: 1})
+		require.Nil(t, r.Violation, name)
+	}
+}
+
+// The undo of a child that has ended begins anew, also for a step that was undone alone before, and whose undo failed.
+func TestAnOvertakenMemberOfAChild(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "flow.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(`workflow: flow
+steps:
+  child:
+    steps:
+      race:
+        any:
+          late: {agent: slow, operation: run, timeout: 5s, undo: stop, grade: fenced}
+          soon: {wait: 1s}
+  no: {fail: {code: nope, message: No.}, when: "true", after: [child]}
+`), 0o600))
+	sc := simulate.Scenario{
+		Definition: load(t, file),
+		Services:   simulate.Services{"slow": {Latency: 1500, Failures: 0.3}},
+	}
+	require.Nil(t, simulate.Find(sc, simulate.Search{Seeds: 40, First: 1}).Violation)
 }

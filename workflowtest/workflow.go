@@ -92,7 +92,7 @@ func usable(t testing.TB, name string, def *core.Definition, problems source.Pro
 }
 
 // Deploy reads a new version of the workflow file. Orders that are submitted later run the new version. An
-// earlier order runs its own version until Move.
+// earlier order runs its own version until Move. The new version names no further agents.
 func (w *Workflow) Deploy(path string) {
 	w.t.Helper()
 	def, problems := source.LoadFile(path, source.Options{})
@@ -112,11 +112,23 @@ func (w *Workflow) deploy(name string, def *core.Definition, problems source.Pro
 	if def.Name != w.def.Name {
 		w.t.Fatalf("%s is the workflow %s, and this one is %s", name, def.Name, w.def.Name)
 	}
+	w.adds(def)
+	w.def = def
+}
+
+// adds adds a definition of a new version, and the definitions of its child workflows. An agent that the first version
+// does not name ends the test.
+func (w *Workflow) adds(def *core.Definition) {
+	w.t.Helper()
 	for _, name := range slices.Sorted(maps.Keys(def.Agents)) {
 		w.Agent(name)
 	}
-	w.def = def
 	w.defs[def.Hash] = def
+	for i := range def.Steps {
+		if e := def.Steps[i].Each; e != nil {
+			w.adds(e.Child)
+		}
+	}
 }
 
 // run returns the Run of an order. The first call for an order creates the Run.

@@ -469,6 +469,10 @@ func TestFailuresSayWhatWasExpected(t *testing.T) {
 			"an agent more",
 			func(t testing.TB) { both(t).DeployYAML(strings.ReplaceAll(pair, "right", "middle")) },
 		},
+		{"an agent more in a block", func(t testing.TB) {
+			both(t).DeployYAML(pair + "  c: {steps: {d: {agent: middle, operation: do-d, timeout: 1s, onFailure: undo, " +
+				"undo: none, grade: fenced}}}\n")
+		}},
 	} {
 		fmt.Fprintf(&reported, "== %s\n%s\n", c.name, judged(t, c.test))
 	}

@@ -123,6 +123,10 @@ func (c *check) call(n *ast.CallNode, inside int) error {
 		if s, ok := callee.Property.(*ast.StringNode); ok {
 			name = s.Value
 		}
+		if slices.Contains(functionNames(), name) {
+			return fail(name+" is called as a method", "give the value as its first argument, as in "+name+"("+
+				shorten(callee.Node.String(), maxQuoted)+")")
+		}
 	}
 	switch name {
 	case "now", "date", "duration", "timezone":
@@ -158,24 +162,28 @@ func (c *check) member(n *ast.MemberNode, inside int) error {
 		return fail("it reads a member of previous, which is null in the first iteration",
 			"write previous?. with ?? for a default, as in previous?.next ?? order.first")
 	}
-	if err := cmp.Or(c.skipped(n), c.decision(n), c.outputs(n)); err != nil {
+	if err := cmp.Or(c.skipped(n), c.known(n), c.outputs(n)); err != nil {
 		return err
 	}
 	return c.node(n.Property, inside)
 }
 
-// decision returns an error if n reads an unknown member of the output of a waiting step. The members are
-// those of protocol.Decided.
-func (c *check) decision(n *ast.MemberNode) error {
+// known returns an error if n reads a member that the output of a step never has.
+func (c *check) known(n *ast.MemberNode) error {
 	step := c.program.steps[unchain(n.Node)]
-	_, decided := c.scope.Decided[step]
+	members, known := c.scope.Outputs[step]
 	s, named := n.Property.(*ast.StringNode)
-	members := []string{"value", "by", "at"}
-	if !decided || !named || slices.Contains(members, s.Value) {
+	switch {
+	case known && len(members) == 0:
+		return fail("it reads a part of the output of step "+step+", which never has one",
+			"read the output of a step that has one, or the order")
+	case !known || !named || slices.Contains(members, s.Value):
 		return nil
+	case s.Value == "results":
+		return fail("the output of step "+step+" has no results", "write collect: true in step "+step)
 	}
-	return fail("the answer to step "+step+" has no "+s.Value, suggest.DidYouMean(s.Value, members,
-		"write value for the answer itself, by for who gave it, or at for its time"))
+	return fail("the output of step "+step+" has no "+s.Value,
+		suggest.DidYouMean(s.Value, members, "it has "+strings.Join(members, ", ")))
 }
 
 func (c *check) stepAlone(n *ast.MemberNode) error {

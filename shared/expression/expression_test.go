@@ -157,6 +157,9 @@ func TestTokens(t *testing.T) {
 func TestUsage(t *testing.T) {
 	for _, d := range []*core.Definition{
 		definition(`"${ [1, 2, 3, 4] }"`, "true"), definition("null", "1 in [1, 2, 3, 4]"),
+		{Steps: []core.StepDefinition{{Name: "a", Each: &core.Each{Order: json.RawMessage(`"${ [1, 2, 3, 4] }"`)}}}},
+		{Steps: []core.StepDefinition{{Name: "a", Each: &core.Each{Repeat: &core.Repeat{Until: "1 in [1, 2, 3, 4]"}}}}},
+		{Steps: []core.StepDefinition{{Name: "a", DeadlineAt: json.RawMessage(`"${ [1, 2, 3, 4] }"`)}}},
 	} {
 		x, err := expression.Compile(d)
 		require.NoError(t, err)

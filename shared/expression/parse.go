@@ -27,9 +27,9 @@ type Scope struct {
 	// name a person. nil means that the expression must not make tokens (P39, a token is an answer's
 	// permission).
 	Answered map[string]bool
-	// Decided contains the steps that wait for an answer, as keys. The outputs of these steps have only the
-	// members of protocol.Decided. nil means that every member is allowed.
-	Decided map[string]bool
+	// Outputs contains the members of the output of each step whose kind determines them. An empty list means that the
+	// step never has an output. The output of any other step may have every member.
+	Outputs map[string][]string
 	// Item reports whether the expression may read item and index. item is an element of the list for which a
 	// step starts child orders, and index is the position of the element.
 	Item bool
@@ -120,7 +120,10 @@ func parseProgram(source string, scope Scope) (*program, error) {
 			"write the character itself, or the escape of the whole, as in \\U0001F600")
 	}
 	tree, err := parser.ParseWithConfig(source, settings())
-	if err != nil {
+	switch {
+	case err != nil && strings.Contains(source, "${"):
+		return nil, fail("another ${ stands in it", fixJoin)
+	case err != nil:
 		return nil, syntaxFailure(err)
 	}
 	c := &check{scope: scope, program: newProgram(source, tree.Node)}
@@ -148,6 +151,9 @@ func syntaxFailure(err error) error {
 	_ = errors.As(err, &f) // the parser returns only this type
 	if strings.Contains(f.Message, "exceeds maximum allowed nodes") {
 		return fail(fmt.Sprintf("it has more than %d parts", MaxNodes), "let the agent compute it")
+	}
+	if strings.Contains(f.Message, "value out of range") {
+		return fail("a number in it is beyond 64 bits, or beyond 1.8e308", "put the number into the order, and pass it on")
 	}
 	what := f.Message + fmt.Sprintf(" (character %d)", f.Column+1)
 	if strings.Contains(f.Message, "token EOF") {

@@ -34,13 +34,15 @@ func Unwrap(s string) (text string, isExpression bool, err error) {
 			return "", false, &Error{
 				Expression: s,
 				What:       "it stands inside of a longer text",
-				Fix:        `join in one expression, as in ${ "order " + orderId }, or write $${ for a literal ${`,
+				Fix:        fixJoin,
 			}
 		}
 		i += j + 2
 	}
 	return strings.ReplaceAll(s, "$${", "${"), false, nil
 }
+
+const fixJoin = `join in one expression, as in ${ "order " + orderId }, or write $${ for a literal ${`
 
 // template is a JSON document that contains expressions. The text of the document is literals[0], holes[0],
 // literals[1], holes[1] and so on. It ends with the last literal.
@@ -95,6 +97,15 @@ func parseTemplate(data json.RawMessage, scope Scope) (*template, error) {
 	}
 	t.literals = append(t.literals, rawjson.ForQueues(append(literal, src[from:]...)))
 	return t, nil
+}
+
+// Plain returns what a template without expressions stands for.
+func Plain(data json.RawMessage) (json.RawMessage, error) {
+	t, err := parseTemplate(data, Scope{})
+	if err != nil {
+		return nil, err
+	}
+	return t.evaluate(&core.Environment{})
 }
 
 // evaluate replaces the expressions by their values. The caller must not change the result, because the

@@ -14,18 +14,17 @@ type Usage struct {
 	Steps int // metered steps of the most expensive evaluation; the limit is MaxSteps
 }
 
-// Usage evaluates the conditions and the templates with the values of env. It omits the templates of child
-// orders. If an evaluation fails, Usage counts the metered steps before the failure. An evaluation can fail,
-// for example, because env lacks an output.
+// Usage evaluates the conditions and the templates with the values of env. If an evaluation fails, Usage counts the
+// metered steps before the failure. An evaluation can fail, for example, because env lacks an output or an item.
 func (x *Expressions) Usage(env core.Environment) Usage {
 	var u Usage
 	for _, s := range append(slices.Clip(x.steps), step{input: x.output}) {
-		for _, t := range []*template{s.input, s.undo} {
+		for _, t := range []*template{s.input, s.child, s.undo, s.deadline, s.reminder, s.enough} {
 			if t != nil {
 				u.add(&env, t.holes...)
 			}
 		}
-		for _, p := range []*program{s.when, s.refuse} {
+		for _, p := range []*program{s.when, s.until, s.refuse} {
 			if p != nil {
 				u.add(&env, p)
 			}

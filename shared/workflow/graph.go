@@ -71,7 +71,7 @@ func graphStep(b *strings.Builder, prefix string, s *core.StepDefinition) {
 	}
 	fmt.Fprintf(b, "  %s"+d.box+end, node(prefix, s.Name), "<b>"+s.Name+"</b><br>"+d.label+timesOf(s))
 	if s.Undo != nil && !s.PointOfNoReturn {
-		fmt.Fprintf(b, "  %s_undo[/\"%s: %s\"/]:::undo\n", node(prefix, s.Name),
+		fmt.Fprintf(b, "  %s_UNDO[/\"%s: %s\"/]:::undo\n", node(prefix, s.Name),
 			escape(strings.Join(s.AllAgents(), " or ")), escape(s.Undo.Operation))
 	}
 }
@@ -225,7 +225,7 @@ func graphArrows(b *strings.Builder, prefix string, before []string, s *core.Ste
 		fmt.Fprintf(b, "  %s %s %s\n", from, arrow, node(prefix, s.Name))
 	}
 	if s.Undo != nil && !s.PointOfNoReturn {
-		fmt.Fprintf(b, "  %s -.->|undo| %s_undo\n", node(prefix, s.Name), node(prefix, s.Name))
+		fmt.Fprintf(b, "  %s -.->|undo| %s_UNDO\n", node(prefix, s.Name), node(prefix, s.Name))
 	}
 }
 

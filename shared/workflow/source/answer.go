@@ -155,7 +155,7 @@ func (b *builder) timeoutValue(step string, given *value, a *core.Answer) {
 // core.Question. The field refuse is an expression too.
 func (b *builder) question(f field, s *core.StepDefinition, scope expression.Scope) {
 	form := answerForm(f.value)
-	v := f.value.get(form)
+	v := b.counted(f.value.get(form), "need")
 	q := value{at: v.at, shape: isMap}
 	for _, key := range []string{"question", "show", "need", "who"} {
 		if part := v.field(key); part != nil {
@@ -240,8 +240,8 @@ func (b *builder) answered() map[string]bool {
 	for _, f := range b.steps {
 		if form := answerForm(f.value); form != "" {
 			v := f.value.get(form)
-			need := v.get("need")
-			names[f.key] = v.get("who") != nil || v.get("notSelf") != nil || need != nil && need.text != "1"
+			one := b.whole(v, "need", 0) == 1
+			names[f.key] = v.get("who") != nil || v.get("notSelf") != nil || v.get("need") != nil && !one
 		}
 	}
 	return names

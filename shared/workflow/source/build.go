@@ -1,6 +1,7 @@
 package source
 
 import (
+	"math"
 	"slices"
 	"strconv"
 
@@ -264,13 +265,24 @@ func (b *builder) truth(v *value, key string) bool {
 	return f != nil && f.truth
 }
 
+// whole returns the whole number in a field, also one written as 5.0 or 1e3, as in JSON Schema.
 func (b *builder) whole(v *value, key string, absent int) int {
-	if f := v.get(key); f != nil && f.shape == isNumber {
-		if n, err := strconv.Atoi(f.text); err == nil && n >= 0 && n <= core.MaxChildren {
-			return n
-		}
+	n := b.float(v, key, -1)
+	if n != math.Trunc(n) || n < 0 || n > core.MaxChildren {
+		return absent
 	}
-	return absent
+	return int(n)
+}
+
+// counted returns the mapping with a whole number in digits, as programs read it. An expression stays as it is.
+func (b *builder) counted(v *value, key string) *value {
+	given := v.get(key)
+	if given == nil || given.shape != isNumber {
+		return v
+	}
+	digits := *given
+	digits.text = strconv.Itoa(b.whole(v, key, 0))
+	return v.with(key, &digits)
 }
 
 func (b *builder) float(v *value, key string, absent float64) float64 {

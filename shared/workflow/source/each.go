@@ -176,7 +176,7 @@ func (b *builder) items(f field, s *core.StepDefinition, scope expression.Scope)
 				"write an expression, as in each: ${ order.items }")
 		}
 		s.Input = b.template(list, "each", scope)
-		s.Each.Enough = b.template(f.value.get("enough"), "enough", scope)
+		s.Each.Enough = b.template(b.counted(f.value, "enough").get("enough"), "enough", scope)
 		scope.Item = true
 		b.element = schema.Part{}
 		if text, found, _ := expression.Unwrap(list.text); found && b.schema != nil {
@@ -190,4 +190,23 @@ func (b *builder) items(f field, s *core.StepDefinition, scope expression.Scope)
 		scope.Repeat = true
 	}
 	s.Each.Order = b.template(f.value.get("input"), "input", scope)
+	b.childOrders(f)
+}
+
+// childOrders reports the orders of children that are written as something else than a mapping.
+func (b *builder) childOrders(f field) {
+	orders := f.value.get("each")
+	if input := f.value.field("input"); input != nil {
+		orders = &value{list: []*value{input.value}}
+	}
+	if orders == nil {
+		return
+	}
+	for _, order := range orders.list {
+		if order.shape != isMap && !isExpression(order) {
+			b.report.error(order.at, "the order of a child of step "+f.key+" is "+quoted(order)+", not a mapping",
+				"write a mapping, as in input: {sku: \"${ item }\"}")
+			return
+		}
+	}
 }

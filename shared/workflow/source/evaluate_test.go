@@ -2,11 +2,14 @@ package source_test
 
 import (
 	"encoding/json"
+	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
 
@@ -59,4 +62,15 @@ func TestQuestions(t *testing.T) {
 	_, err := d.Expr.Refused(d.Index("settled"), env)
 	require.Error(t, err)
 	require.NotContains(t, err.Error(), "secret")
+}
+
+// An expression can read every member of a decision.
+func TestDecisions(t *testing.T) {
+	decided := reflect.TypeFor[protocol.Decided]()
+	for i := range decided.NumField() {
+		member, _, _ := strings.Cut(decided.Field(i).Tag.Get("json"), ",")
+		_, problems := source.Parse("test.yaml", []byte("workflow: test\nsteps: {paid: {event: {name: paid, timeout: 1d, "+
+			"onTimeout: undo}}}\noutput: ${ steps.paid.output."+member+" }\n"), source.Options{})
+		require.Empty(t, problems, member)
+	}
 }

@@ -119,7 +119,7 @@ func TestGraph(t *testing.T) {
 		"testdata/good/waits.yaml", "testdata/good/fails.yaml", "testdata/good/answers.yaml",
 		"testdata/good/asks.yaml", "testdata/good/continue.yaml", "testdata/good/any.yaml",
 		"testdata/good/block.yaml", "testdata/good/repeat.yaml", "testdata/good/enough.yaml",
-		"testdata/good/late.yaml", "testdata/good/remind.yaml",
+		"testdata/good/late.yaml", "testdata/good/remind.yaml", "testdata/good/undo-name.yaml",
 	} {
 		d, problems := source.LoadFile(file, source.Options{})
 		require.Empty(t, problems)

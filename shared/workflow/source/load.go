@@ -79,10 +79,7 @@ func (d *folder) load(name string) *File {
 		return f
 	}
 	data, err := d.read(name)
-	f := &File{Name: name}
-	if m := declared.FindSubmatch(data); m != nil {
-		f.Workflow = string(m[1])
-	}
+	f := &File{Name: name, Workflow: nameIn(data)}
 	d.files[name] = f
 	d.trail = append(d.trail, name)
 	opts := d.opts
@@ -109,8 +106,8 @@ func (d *folder) child(workflow string) (def *core.Definition, problem, fix stri
 		d.named = map[string]string{}
 		for _, name := range d.names {
 			data, err := d.read(name)
-			if m := declared.FindSubmatch(data); err == nil && m != nil && d.named[string(m[1])] == "" {
-				d.named[string(m[1])] = name
+			if workflow := nameIn(data); err == nil && workflow != "" && d.named[workflow] == "" {
+				d.named[workflow] = name
 			}
 		}
 	}
@@ -155,8 +152,20 @@ func Files(place string) ([]string, error) {
 	return files, err
 }
 
-// declared finds the name of the workflow, even if the file is not valid YAML.
+// declared matches the usual form of the field with the workflow's name.
 var declared = regexp.MustCompile(`(?m)^workflow:[ \t]*["']?([a-z][a-z0-9-]{0,63})\b`)
+
+// nameIn returns the name of the workflow in a file, or "". It finds a name in the usual form even if the file is not
+// valid YAML.
+func nameIn(data []byte) string {
+	if m := declared.FindSubmatch(data); m != nil {
+		return string(m[1])
+	}
+	if name := read(data, &report{}).get("workflow"); name != nil {
+		return name.text
+	}
+	return ""
+}
 
 // LoadFile reads a workflow file, and its child workflows from the same folder. The file must be a regular
 // file or a link to one.

@@ -75,7 +75,10 @@ func (b *builder) lasts(i int) {
 	}
 }
 
-var judges = regexp.MustCompile(`\b(result|index)\b`)
+var (
+	judges = regexp.MustCompile(`\b(result|index)\b`)
+	parts  = regexp.MustCompile(`\bresult\s*(\?\.|[.[])`)
+)
 
 // until reads the condition that ends a repeat.
 func (b *builder) until(f field, s *core.StepDefinition, scope expression.Scope) {
@@ -86,9 +89,14 @@ func (b *builder) until(f field, s *core.StepDefinition, scope expression.Scope)
 	text := strings.TrimSpace(v.text)
 	scope.Result = true
 	b.expression(v.at, text, scope)
-	if !judges.MatchString(text) {
+	child := s.Each.Child
+	switch {
+	case !judges.MatchString(text):
 		b.report.error(v.at, "until is the same after each iteration, because it reads neither result nor index",
 			"read the output of the iteration that has ended, as in until: result.done")
+	case child != nil && child.Output == nil && parts.MatchString(text):
+		b.report.error(v.at, "until reads a part of result, and the iterations of step "+f.key+" have no output",
+			"add it to the workflow or block, as in output: {done: true}")
 	}
 	s.Each.Repeat.Until = text
 }

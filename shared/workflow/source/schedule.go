@@ -72,13 +72,18 @@ func (b *builder) scheduled(v *value, s *core.Schedule) {
 		return
 	}
 	holes := 0
-	s.Input = b.appendTemplate(nil, v, expression.Scope{}, &holes)
+	template := b.appendTemplate(nil, v, expression.Scope{}, &holes)
 	if holes > 0 {
 		b.report.error(v.at,
 			"the input of a schedule holds an expression, and there is no order yet that it could read",
 			"write plain data; each order gets the field scheduledTime")
 		return
 	}
+	input, err := expression.Plain(template)
+	if b.report.problems.Err() == nil { // otherwise the cause may have been reported
+		b.faulty(v.at, err)
+	}
+	s.Input = input
 	if f := v.field("scheduledTime"); f != nil {
 		b.report.error(f.at, "the input has the field scheduledTime, which each start sets itself",
 			"give it another name")

@@ -89,6 +89,10 @@ func explain(e *jsonschema.ValidationError, root *value, r *report) {
 		r.error(v.at, fmt.Sprintf("%s is %s", name, v.text), "the least is "+k.Want.RatString())
 	case *kind.Maximum:
 		r.error(v.at, fmt.Sprintf("%s is %s", name, v.text), "the most is "+k.Want.RatString())
+	case *kind.MinLength:
+		r.error(v.at, name+" is empty", "write a text")
+	case *kind.MaxLength:
+		r.error(v.at, fmt.Sprintf("%s has %d characters, the limit is %d", name, k.Got, k.Want), "shorten it")
 	case *kind.MinItems:
 		r.error(v.at, name+" is empty", "list at least one")
 	case *kind.MinProperties:
@@ -122,8 +126,8 @@ func misnamed(root *value, name string, r *report) {
 // policies lists the fields that contain a policy.
 var policies = []string{"onFailure", "onTimeout", "onDeadline"}
 
-// continueElsewhere reports the policy "continue" in a field that does not permit this policy. Only the
-// onFailure of a call permits it (P42, orders can go on after failures).
+// continueElsewhere reports the policy "continue" in a field or step that does not permit it (P42, orders can go on
+// after failures).
 func continueElsewhere(v *value, name string, root *value, path []string, r *report) {
 	fix := "write undo or stop"
 	if len(path) > 1 && path[0] == "steps" {
@@ -133,7 +137,7 @@ func continueElsewhere(v *value, name string, root *value, path []string, r *rep
 				strings.ReplaceAll(path[1], "-", "_") + ".output.value == VALUE"
 		}
 	}
-	r.error(v.at, name+` is "continue", which only the onFailure of a step that calls an agent can be`, fix)
+	r.error(v.at, name+` is "continue", which only a call, child orders and any can have`, fix)
 }
 
 // locate returns the value at a path, and a name for the value. If the path leads to no value, locate returns

@@ -19,7 +19,7 @@ import (
 func (b *builder) templates() {
 	answered := b.answered()
 	all := expression.Scope{
-		Steps: b.readable(namesOf(b.def)), Skippable: b.conditions(), Continues: b.continues(), Decided: answered,
+		Steps: b.readable(namesOf(b.def)), Skippable: b.conditions(), Continues: b.continues(), Outputs: b.outputs(),
 		Members: b.members(), Outside: b.outside(),
 	}
 	for i, f := range b.steps {
@@ -46,6 +46,32 @@ func (b *builder) templates() {
 		}
 	}
 	b.def.Output = b.template(b.root.get("output"), "output", all)
+}
+
+// outputs returns the members of the steps' outputs. A call determines its output itself, and the other workflow that
+// of its only child.
+func (b *builder) outputs() map[string][]string {
+	all := map[string][]string{}
+	for i, f := range b.steps {
+		s := &b.def.Steps[i]
+		switch e := s.Each; {
+		case s.Kind() == core.KindWait, s.Kind() == core.KindFail:
+			all[s.Name] = nil
+		case s.Answer != nil:
+			all[s.Name] = []string{"value", "by", "at"}
+		case e == nil:
+		case e.Repeat != nil:
+			all[s.Name] = []string{"count", "exhausted", "last"}
+		case f.value.field("each") == nil && e.Child != nil && e.Child.Output == nil:
+			all[s.Name] = nil
+		case f.value.field("each") == nil:
+		case e.Collect:
+			all[s.Name] = []string{"count", "failed", "results", "won"}
+		default:
+			all[s.Name] = []string{"count", "failed"}
+		}
+	}
+	return all
 }
 
 func (b *builder) conditions() map[string]string {
@@ -126,6 +152,8 @@ func (b *builder) template(v *value, key string, scope expression.Scope) json.Ra
 	case len(data) > expression.MaxResult:
 		b.report.error(v.at, fmt.Sprintf("%s is larger than %d bytes", key, expression.MaxResult),
 			"pass a reference instead of the data")
+	case rawjson.Levels(data) > rawjson.MaxLevels:
+		b.report.error(v.at, fmt.Sprintf("%s is nested deeper than %d levels", key, rawjson.MaxLevels), "flatten it")
 	}
 	return data
 }

@@ -226,13 +226,16 @@ func Letters(w *world.Simulation) {
 // NoEffect reports whether a step has no effect although it was done. Such a step has no undo, and one of
 // these conditions holds:
 //   - The step sends a question.
+//   - The step can be undone alone, so it declares an undo, which is none.
 //   - The step is not a point of no return, and does not come after one.
 func NoEffect(w *world.Simulation, t *protocol.Task, step string) bool {
 	def, d := w.StepOf(t, step)
 	ask := slices.ContainsFunc(def.Steps, func(o core.StepDefinition) bool {
 		return o.Answer != nil && o.Answer.Ask == step
 	})
-	return d.Undo == nil && (ask || !behind(def, step))
+	alone := d.OnFailure == core.OnFailureContinue || d.OnDeadline == core.OnFailureContinue ||
+		def.MemberOf(def.Index(step)) >= 0
+	return d.Undo == nil && (ask || alone || !behind(def, step))
 }
 
 // behind reports whether the step is a point of no return, or comes after one.

@@ -51,8 +51,9 @@ func (m *move) step(i int) {
 
 // failures checks the counted failures of a step (invariants 12 and 13; P32, queue time is not a failure).
 func (m *move) failures(was, s *protocol.Step, d *core.StepDefinition) {
-	// A parent that undoes its child in Error acts as an operator does.
-	byParent := m.after.Parent != nil && m.before.ProcessState == core.Error && m.after.Undo.Why == protocol.WhyParent
+	// A parent that undoes its child after the child's end acts as an operator does.
+	ended := m.before.ProcessState == core.Error || m.before.ProcessState == core.Processed
+	byParent := m.after.Parent != nil && ended && m.after.Undo.Why == protocol.WhyParent
 	if !m.commanded && (s.Failures.Do < was.Failures.Do || !byParent && s.Failures.Undo < was.Failures.Undo) {
 		m.fail("12", "step %s forgot failures", s.Name)
 	}

@@ -177,6 +177,9 @@ func doubt(w *world.Simulation, t *protocol.Task) bool {
 		if s.Children.ResolveRefusal(core.Undone) == "" {
 			return true
 		}
+		if d.Agent == "" {
+			continue // fact states nothing about it
+		}
 		if d.PointOfNoReturn && inDoubt(s) {
 			if s.NoEffect == 0 {
 				// The task can be undone only after the operator has stated the result (P22a, a proven

@@ -154,15 +154,19 @@ func runValidate(o *validateOptions) error {
 	return nil
 }
 
+// budgetOf measures the expressions of a workflow and of its blocks.
 func budgetOf(def *core.Definition, order json.RawMessage) (*budget, error) {
-	x, err := expression.Compile(def)
-	if err != nil {
-		return nil, err
-	}
-	u := x.Usage(core.Environment{Order: order, OrderID: "order-1"})
-	b := &budget{Parts: u.Parts, PartsAllowed: expression.MaxNodes, StepsAllowed: expression.MaxSteps}
-	if order != nil {
-		b.Steps = u.Steps
+	b := &budget{PartsAllowed: expression.MaxNodes, StepsAllowed: expression.MaxSteps}
+	for _, d := range def.WithBlocks() {
+		x, err := expression.Compile(d)
+		if err != nil {
+			return nil, err
+		}
+		u := x.Usage(core.Environment{Order: order, OrderID: "order-1"})
+		b.Parts = max(b.Parts, u.Parts)
+		if order != nil {
+			b.Steps = max(b.Steps, u.Steps)
+		}
 	}
 	return b, nil
 }
