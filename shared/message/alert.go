@@ -82,7 +82,7 @@ func (a Alert) For(deployment, options string) Alert {
 	if a.damaged() {
 		add("List the orders that cannot be read", "doctor")
 		add("Show it", "show", a.OrderID)
-		add("If it cannot be restored from a backup, end it", "close", a.OrderID)
+		add("If it cannot be restored from a backup, end it", "close", a.OrderID, "--reason", "TEXT")
 		return a
 	}
 	if a.Orders > 1 {
@@ -157,7 +157,7 @@ func (a Alert) many(add func(purpose string, words ...string)) {
 	if a.Code != "" && !odd {
 		list += ",code=" + a.Code
 	}
-	add("List them", "list", "--where", "state="+string(core.Error)+","+list)
+	add("List them", "list", "--children", "--where", "state="+string(core.Error)+","+list)
 	if odd {
 		return
 	}
