@@ -290,7 +290,8 @@ func (a Alert) place() string {
 // facts and all commands follow.
 func (a Alert) Text() string {
 	var first []string
-	switch cause := a.cause(); {
+	// Agents write codes and reasons, which must not look like parts of the alert.
+	switch cause := core.Printable(a.cause()); {
 	case a.Kind == AlertOver:
 		first = append(first, "Ended: "+cause+".")
 	case cause != "":
@@ -311,7 +312,7 @@ func (a Alert) Text() string {
 		facts = append([]Fact{{"order", a.OrderID}, {"workflow", a.Workflow}}, facts...)
 	}
 	for _, f := range facts {
-		fmt.Fprintf(&b, "%-8s %s\n", f.Name, f.Value)
+		fmt.Fprintf(&b, "%-8s %s\n", f.Name, core.Printable(f.Value))
 	}
 	for i, purpose := range a.purposes {
 		fmt.Fprintf(&b, "\n%s:\n    %s\n", purpose, a.Commands[i])
