@@ -117,7 +117,8 @@ func text(value json.RawMessage) string {
 //go:embed page.html
 var source string
 
-var page = template.Must(template.New("page").Parse(source))
+// Texts of the order must not change the order of the characters around them.
+var page = template.Must(template.New("page").Funcs(template.FuncMap{"printable": core.Printable}).Parse(source))
 
 type shown struct {
 	Question

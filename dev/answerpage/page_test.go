@@ -132,7 +132,7 @@ const open = `<!DOCTYPE html>
 <body>
 <h1>Pay?</h1>
 <table>
-<tr><th scope="row">note</th><td>&lt;none&gt;</td></tr>
+<tr><th scope="row">note</th><td>&lt; none&gt;</td></tr>
 <tr><th scope="row">of</th><td>null</td></tr>
 <tr><th scope="row">total</th><td>12.50</td></tr>
 </table>
@@ -152,7 +152,7 @@ func TestPages(t *testing.T) {
 	x := waiting()
 	x.Steps[0].Answers = &protocol.Answers{Round: 3}
 	b := &backend{question: answerpage.Read(x,
-		asking(`{"question":"Pay?","show":{"total":12.50,"of":null,"note":"<none>"}}`), []byte(`{}`),
+		asking(`{"question":"Pay?","show":{"total":12.50,"of":null,"note":"<\u202enone>"}}`), []byte(`{}`),
 		core.TokenOf{Step: "approve", Run: 1, Person: "ann"})}
 	pages := answerpage.New(b)
 	do := func(method, path string, form url.Values) *httptest.ResponseRecorder {

@@ -30,7 +30,7 @@ func replied(r *message.Reply) core.Event {
 	if r.Outcome == message.Progress {
 		return core.Progress{
 			Step: r.Step, Run: r.Run, Attempt: r.Attempt, Operation: r.Operation,
-			Until: r.Until, Percent: r.Percent, Note: printable(r.Note),
+			Until: r.Until, Percent: r.Percent, Note: core.Printable(r.Note),
 		}
 	}
 	ev := core.Reply{
@@ -48,15 +48,6 @@ func replied(r *message.Reply) core.Event {
 		ev.Message = strings.ToValidUTF8(r.Error.Message, "\ufffd")
 	}
 	return ev
-}
-
-func printable(note string) string {
-	return strings.Map(func(c rune) rune {
-		if core.Unprintable(c) {
-			return ' '
-		}
-		return c
-	}, strings.ToValidUTF8(note, "\ufffd"))
 }
 
 // answer counts a refusal. Agents get no answers.

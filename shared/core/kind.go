@@ -248,6 +248,16 @@ func PersonName(name string) bool {
 		func(c rune) bool { return Unprintable(c) || strings.ContainsRune("<>&\"\\", c) })
 }
 
+// Printable returns a text from outside in valid UTF-8, with a space for each character that is unprintable.
+func Printable(text string) string {
+	return strings.Map(func(c rune) rune {
+		if Unprintable(c) {
+			return ' '
+		}
+		return c
+	}, strings.ToValidUTF8(text, "\ufffd"))
+}
+
 // Unprintable reports whether a character could control a terminal, forge a line, or change the order of the
 // text around it. Names, codes and reasons contain no such character.
 func Unprintable(c rune) bool {

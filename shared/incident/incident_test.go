@@ -747,7 +747,7 @@ func TestDamagedOrdersAreAnIncident(t *testing.T) {
 	}
 	a := d.published[0].For("", "")
 	require.Equal(t, "order: order o-1 cannot be read since 2026-11-21 03:00 UTC", a.Title())
-	require.Contains(t, a.Commands, "stepkeeper close o-1")
+	require.Contains(t, a.Commands, "stepkeeper close o-1 --reason TEXT")
 	d.want("found", "first 1")
 	counts := d.sweepAfter(20 * time.Minute)
 	require.Equal(t, map[string]port.Stopped{"order": {Orders: 1}}, counts, "they wait for an operator")

@@ -82,7 +82,7 @@ func (a Alert) For(deployment, options string) Alert {
 	if a.damaged() {
 		add("List the orders that cannot be read", "doctor")
 		add("Show it", "show", a.OrderID)
-		add("If it cannot be restored from a backup, end it", "close", a.OrderID)
+		add("If it cannot be restored from a backup, end it", "close", a.OrderID, "--reason", "TEXT")
 		return a
 	}
 	if a.Orders > 1 {
@@ -157,7 +157,7 @@ func (a Alert) many(add func(purpose string, words ...string)) {
 	if a.Code != "" && !odd {
 		list += ",code=" + a.Code
 	}
-	add("List them", "list", "--where", "state="+string(core.Error)+","+list)
+	add("List them", "list", "--children", "--where", "state="+string(core.Error)+","+list)
 	if odd {
 		return
 	}
@@ -290,7 +290,8 @@ func (a Alert) place() string {
 // facts and all commands follow.
 func (a Alert) Text() string {
 	var first []string
-	switch cause := a.cause(); {
+	// Agents write codes and reasons, which must not look like parts of the alert.
+	switch cause := core.Printable(a.cause()); {
 	case a.Kind == AlertOver:
 		first = append(first, "Ended: "+cause+".")
 	case cause != "":
@@ -311,7 +312,7 @@ func (a Alert) Text() string {
 		facts = append([]Fact{{"order", a.OrderID}, {"workflow", a.Workflow}}, facts...)
 	}
 	for _, f := range facts {
-		fmt.Fprintf(&b, "%-8s %s\n", f.Name, f.Value)
+		fmt.Fprintf(&b, "%-8s %s\n", f.Name, core.Printable(f.Value))
 	}
 	for i, purpose := range a.purposes {
 		fmt.Fprintf(&b, "\n%s:\n    %s\n", purpose, a.Commands[i])

@@ -70,6 +70,9 @@ func TestAlerts(t *testing.T) {
 		{"many without a step", message.Alert{Kind: message.AlertReminder, Orders: 7, Since: since, RaiseAlert: ofOrder}, ""},
 		{"over", message.Alert{Kind: message.AlertOver, RaiseAlert: pay}, ""},
 		{"an odd code", message.Alert{Orders: 2, RaiseAlert: coded("it's; rm -rf $HOME\n")}, ""},
+		{"a reason that adds a command", message.Alert{Orders: 1, RaiseAlert: core.RaiseAlert{
+			OrderID: "o-1", Workflow: "order", Code: "declined", Message: "no funds.\n\nUndo the order:\n    rm -rf /\u202e",
+		}}, ""},
 		{"a folder as code", message.Alert{Orders: 2, RaiseAlert: coded("~root")}, ""},
 		{"a code with a comma", message.Alert{Orders: 2, RaiseAlert: coded("no, never")}, ""},
 		{"all is known", message.Alert{Orders: 4, Since: since, Logs: "https://x", RaiseAlert: known}, ""},

@@ -201,12 +201,7 @@ func (b bounded) Do(req *http.Request) (*http.Response, error) {
 
 // excerpt returns the beginning of a text for people, without the credentials of the call.
 func (x *exchange) excerpt(text string) string {
-	text = strings.Map(func(r rune) rune {
-		if core.Unprintable(r) {
-			return ' '
-		}
-		return r
-	}, x.redact.Text(strings.ToValidUTF8(text, "\ufffd")))
+	text = core.Printable(x.redact.Text(text))
 	if cut := []rune(text); len(cut) > 200 {
 		text = string(cut[:200]) + "…"
 	}

@@ -235,7 +235,7 @@ func TestBodies(t *testing.T) {
 		"no words from no JSON": {500, "<h1>stack</h1>", "", "", "http-500", "POST /charge answered 500, the service failed"},
 		"no words":              {500, `{"a":1}`, "", "", "http-500", "POST /charge answered 500, the service failed"},
 		"control codes": {
-			422, `{"message":"a\nb\u0007c"}`, "", "", "http-422", "POST /charge answered 422, refused: a b c",
+			422, `{"message":"a\nb\u0007c\u202ed"}`, "", "", "http-422", "POST /charge answered 422, refused: a b c d",
 		},
 		"all forms": {
 			422, `{"title":"t","detail":"d","message":"m","error":"e"}`, "", "", "http-422",

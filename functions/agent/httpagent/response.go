@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -179,12 +178,7 @@ func (a *answer) said() said {
 			words = append(words, w)
 		}
 	}
-	text := strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, a.redact.Text(strings.Join(words, ": ")))
+	text := core.Printable(a.redact.Text(strings.Join(words, ": ")))
 	if cut := []rune(text); len(cut) > maxSaid {
 		text = string(cut[:maxSaid]) + "…"
 	}

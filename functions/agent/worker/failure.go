@@ -125,12 +125,7 @@ func classify(err error) Failure {
 	default:
 		f.Code = "failed"
 	}
-	f.Code = strings.Map(func(c rune) rune {
-		if core.Unprintable(c) { // the Scheduler would refuse a reply with this character
-			return ' '
-		}
-		return c
-	}, strings.ToValidUTF8(core.RedactText(f.Code), "\ufffd"))
+	f.Code = core.Printable(core.RedactText(f.Code)) // else the Scheduler would refuse the reply
 	if len(f.Code) > maxCode {
 		f.Code = strings.ToValidUTF8(f.Code[:maxCode], "")
 	}

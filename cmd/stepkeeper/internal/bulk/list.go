@@ -221,6 +221,8 @@ func would(t *client.Task, a Action) client.Verdict {
 		v.Reason = "what it did would be undone"
 	case a.Command == "close":
 		v.Reason = "it would end as it stands"
+	case a.Command == "resolve" && t.State != core.Error:
+		v.Reason = "its wait " + a.Step + " would end"
 	case a.Command == "resolve":
 		v.Reason = fmt.Sprintf("it would stay in Error, with %s stated as %s", a.Step, a.Fact)
 	case a.Step != "":
@@ -346,9 +348,11 @@ func becameOf(h *Header, o *Order, t *client.Task) (Result, string) {
 	return "", ""
 }
 
+// passed reports whether an order that goes forward is past the step at which it stopped: the step is done, or undone
+// alone (P42, orders can go on after failures). An order that stopped at no step, as at its deadline, is past it.
 func passed(t *client.Task, step string) bool {
 	s := t.Step(step)
-	return s != nil && s.State == core.Processed
+	return s == nil || s.State == core.Processed || s.State == core.Compensated || s.State == core.Skipped
 }
 
 // Check returns an error if every order would refuse the action.

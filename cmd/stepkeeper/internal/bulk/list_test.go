@@ -56,6 +56,15 @@ func TestWhatACommandWouldDo(t *testing.T) {
 	}
 }
 
+// A wait is resolved while its order goes forward.
+func TestAResolvedWaitWouldEnd(t *testing.T) {
+	over := view.Command{Command: "resolve", Step: "nap", Fact: core.Happened}
+	v, err := bulk.Would(t.Context(), nil, &client.Task{State: core.Processing, Accepts: []view.Command{over}},
+		bulk.Action{Command: "resolve", Step: "nap", Fact: core.Happened})
+	require.NoError(t, err)
+	require.Equal(t, client.Verdict{Command: "resolve", Accepted: true, Reason: "its wait nap would end"}, v)
+}
+
 // A refused move lists all differences, also if the server's reason is cut after the first of them. A reason
 // that is not a difference stays.
 func TestWhyAMoveWouldBeRefused(t *testing.T) {
@@ -170,5 +179,51 @@ func TestAServerThatIsAwayGetsNoMoreCommands(t *testing.T) {
 		require.Equal(t, c.stopped != "", len(r.NotSent) > 0, name)
 		require.Len(t, r.Unknown, lost, name)
 		require.Equal(t, 60, len(r.Refused)+len(r.Unknown)+len(r.NotSent), name)
+	}
+}
+
+// An order that goes on after a resubmit is fixed once it is past the step at which it stopped, however long it waits
+// for something else then.
+func TestAnOrderIsFixedOnceItIsPastItsStep(t *testing.T) {
+	for name, c := range map[string]struct {
+		stoppedAt string
+		state     core.State
+		want      bulk.Result
+	}{
+		"the step is done":                        {"charge", core.Processed, bulk.Fixed},
+		"the undo of a step that lost a race":     {"charge", core.Compensated, bulk.Fixed},
+		"the step is skipped":                     {"charge", core.Skipped, bulk.Fixed},
+		"no step: the order was past its time":    {"", core.Waiting, bulk.Fixed},
+		"the step is still being done":            {"charge", core.Processing, bulk.Unknown},
+		"the step waits before its next attempt":  {"charge", core.Pending, bulk.Unknown},
+		"the undo of the step is still attempted": {"charge", core.Compensating, bulk.Unknown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				var doc any = client.Verdict{ID: "c", Accepted: true}
+				if r.Method == http.MethodGet {
+					doc = view.Task{
+						OrderID: "o", State: core.Processing, Command: 1,
+						Steps: []view.Step{{Name: "charge", State: c.state}, {Name: "approve", State: core.Waiting}},
+					}
+				}
+				_ = json.NewEncoder(w).Encode(doc)
+			}))
+			t.Cleanup(s.Close)
+			at, err := client.New(s.URL)
+			require.NoError(t, err)
+			file := filepath.Join(t.TempDir(), "list.jsonl")
+			require.NoError(t, bulk.Create(file, bulk.Header{
+				Bulk: "b", Action: bulk.Action{Command: "resubmit", By: "ada", Reason: "why"},
+				Where: bulk.Where{"workflow": "order"}, Made: time.Now(), Pace: bulk.Pace{Rate: 1000, StopAt: 1, Patience: 0.1},
+			}, []bulk.Order{{OrderID: "o", Step: c.stoppedAt}}))
+			l, err := bulk.Open(file)
+			require.NoError(t, err)
+			report, err := l.Run(t.Context(), at, nil)
+			require.NoError(t, errors.Join(err, l.Close()))
+			require.Equal(t, c.want == bulk.Fixed, len(report.Fixed) == 1)
+			require.Equal(t, c.want == bulk.Unknown, len(report.Unknown) == 1)
+		})
 	}
 }

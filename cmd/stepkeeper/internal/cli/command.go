@@ -207,12 +207,16 @@ func (o *orderCommand) send(ctx context.Context, c *client.Client, id string,
 			return verdictLine{}, err
 		}
 	}
-	if o.dryRun {
-		return verdictOf(bulk.Would(ctx, c, task, o.Action))
-	}
 	number := o.number
 	if number < 0 {
 		number = task.Command
+	}
+	switch {
+	case o.dryRun && number != task.Command:
+		return verdictLine{Exit: failure.Refused, Reason: fmt.Sprintf(
+			"its command number is %d by now: load it again and repeat the command if it still applies", task.Command)}, nil
+	case o.dryRun:
+		return verdictOf(bulk.Would(ctx, c, task, o.Action))
 	}
 	return verdictOf(o.Send(ctx, c, id, number, o.id, opts...))
 }

@@ -76,6 +76,8 @@ func TestCommandsRefused(t *testing.T) {
 	c := call{server: serve(t, b).URL}
 	c.run(t, "undo", "stopped", "--yes", "--command", "3").want(t, failure.Refused,
 		"stopped: undo refused: the command number is another one now")
+	c.run(t, "undo", "stopped", "--dry-run", "--command", "3").want(t, failure.Refused,
+		"stopped: dry run: undo refused: its command number is 4 by now")
 	b.refuse = "it is past its point of no return"
 	r := c.run(t, "cancel", "stopped", "missing", "running", "--output", "json")
 	r.want(t, failure.Refused)

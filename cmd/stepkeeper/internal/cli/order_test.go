@@ -81,8 +81,8 @@ func TestShowNamesTheServer(t *testing.T) {
 		"stepkeeper --server "+url+" resubmit stopped")
 }
 
-// The list shows a document that cannot be read as unreadable, among the others.
-func TestListShowsDamage(t *testing.T) {
+// A document that cannot be read is shown as unreadable, in the list among the others.
+func TestDamageIsShown(t *testing.T) {
 	b := newBackend(noon)
 	fill(b)
 	b.Damaged = "processed"
@@ -99,6 +99,8 @@ func TestListShowsDamage(t *testing.T) {
 	orders := decodeLines(t, r.out)
 	require.Len(t, orders, 1)
 	require.Equal(t, "processed", orders[0]["orderId"])
+	call{server: serve(t, b).URL}.run(t, "show", "processed").want(t, failure.OK,
+		"the document is not JSON; restore it from a backup", "restore it from a backup, or end it with close")
 }
 
 // An erased order still has the codes of its errors, but not their texts.

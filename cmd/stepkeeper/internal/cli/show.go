@@ -82,7 +82,8 @@ func runShow(ctx context.Context, o *showOptions) error {
 			return nil, err
 		}
 		order, err = c.Submitted(ctx, o.id)
-		if errors.Is(err, client.ErrNotFound) { // A cancel came before the order, or it was erased or has expired.
+		// A cancel came before the order, it was erased or has expired, or its document is damaged.
+		if errors.Is(err, client.ErrNotFound) || err != nil && task.Damaged != "" {
 			order = nil
 			err = nil
 		}

@@ -192,6 +192,7 @@ func (s *server) functions() template.FuncMap {
 		"entry":     render.Entry,
 		"earlier":   render.Earlier,
 		"children":  render.Children,
+		"effect":    render.Effect,
 		"span":      func(d time.Duration) string { return render.Span(d) },
 		"pages":     func() []link { return links },
 		"token":     func() string { return s.secret },
@@ -340,6 +341,6 @@ func (s *server) nothing(context.Context, *http.Request, *kept) (content, error)
 func refusal(title string, status int, what, do string) content {
 	return content{
 		Title: title, Template: "trouble", Status: status,
-		Data: struct{ What, Do string }{what, do},
+		Data: struct{ Title, What, Do string }{title, what, do},
 	}
 }

@@ -90,7 +90,7 @@ func TestBadAddressGetsAnErrorPage(t *testing.T) {
 		"/orders?older=soon":                    {400, "write a duration like 90m or 7d"},
 		"/orders?older=-5m":                     {400, "write a duration like 90m or 7d"},
 		"/orders?cursor=nonsense":               {400, "Correct the address"},
-		"/orders/o-404":                         {404, "There is no such order."},
+		"/orders/o-404":                         {404, "<h1>Not found</h1>"},
 		"/orders/" + url.PathEscape("<script>"): {400, "Correct the address"},
 	} {
 		status, body := w.get(path)

@@ -128,8 +128,12 @@ func answerAdvice(say sayer, t *view.Task, s *view.Step) Advice {
 	if len(s.Answers.Values) == 0 {
 		return say("if the event "+s.Answers.Event+" has happened", "answer %s %s VALUE", t.OrderID, s.Name)
 	}
-	return say("answer it, with one of: "+strings.Join(s.Answers.Values, ", "), "answer %s %s %s", t.OrderID,
-		s.Name, s.Answers.Values[0])
+	by := ""
+	if len(s.Answers.Who) > 0 { // The user of this computer is hardly among them.
+		by = " --by NAME"
+	}
+	return say("answer it, with one of: "+strings.Join(s.Answers.Values, ", "), "answer %s %s %s%s", t.OrderID,
+		s.Name, s.Answers.Values[0], by)
 }
 
 func accepts(t view.Task, c view.Command) bool { return slices.Contains(t.Accepts, c) }
@@ -140,6 +144,10 @@ func purpose(t view.Task, command string) string {
 	switch {
 	case command == "resubmit" && t.State == core.Compensated:
 		return "start the order again from the beginning, after the cause is fixed"
+	case command == "resubmit" && !slices.ContainsFunc(t.Steps, stuck) && t.Phase == core.Undoing:
+		return "continue the undo"
+	case command == "resubmit" && !slices.ContainsFunc(t.Steps, stuck):
+		return "continue with the steps that are left"
 	case command == "resubmit" && t.Phase == core.Undoing:
 		return "fix the cause, then continue the undo"
 	case command == "resubmit" && slices.ContainsFunc(t.Steps, undoneAlone):
@@ -152,6 +160,11 @@ func purpose(t view.Task, command string) string {
 		return "stop the order, and undo the completed steps"
 	}
 	return ""
+}
+
+// stuck reports whether a resubmit asks for the step, or for its undo, once more.
+func stuck(s view.Step) bool {
+	return s.State == core.Failed || s.State == core.UndoWait || s.State == core.Pending && s.FirstAt != 0
 }
 
 // undoneAlone reports whether the order goes forward while the undo of the step waits (P42, orders can go on
@@ -175,10 +188,25 @@ func whenToState(t view.Task, s view.Step, fact core.Fact) string {
 		return ""
 	case fact == core.Happened:
 		return "if the service did the step; give its output if later steps read it"
-	case fact == core.NotHappened && !accepts(t, view.Command{Command: "undo"}):
+	case fact == core.NotHappened && past(s) && opensUndo(t):
 		return "if the service did not do the step; then undo or resubmit the order, also with another input"
 	case fact == core.NotHappened:
 		return "if the service did not do the step; then resubmit the order, also with another input"
 	}
 	return ""
+}
+
+// past reports whether the order cannot be undone because of the step (P22, a point of no return forbids undo).
+func past(s view.Step) bool { return s.NoReturn && s.FirstAt != 0 && s.NoEffect == 0 }
+
+// opensUndo reports whether only one step keeps the order from an undo, so that a proof about this step permits it. A
+// parent decides about the undo of its child.
+func opensUndo(t view.Task) bool {
+	n := 0
+	for _, s := range t.Steps {
+		if past(s) {
+			n++
+		}
+	}
+	return n == 1 && t.Parent == nil
 }

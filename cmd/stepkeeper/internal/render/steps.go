@@ -212,13 +212,7 @@ func (p Page) note(s view.Step, t view.Task) string {
 	if s.Reminders != nil && underWay && t.State == core.Processing {
 		notes = append(notes, p.reminders(s.Reminders))
 	}
-	notes = append(notes, effect(s)...)
-	if s.FailedAs != "" {
-		notes = append(notes, withoutIt(s))
-	}
-	if s.Resolved != nil {
-		notes = append(notes, "operator: "+string(s.Resolved.Fact))
-	}
+	notes = append(notes, Effect(s)...)
 	if s.Corrected != nil {
 		notes = append(notes, strings.TrimSuffix("input given by "+Clean(s.Corrected.By), " by "))
 	}
@@ -291,7 +285,19 @@ func (p Page) first(s view.Step, t view.Task) string {
 	return text
 }
 
-// effect describes what is known about the effect of a failed or refused step.
+// Effect describes what is known about the effect of a step that has failed, was refused or is undone alone, and the
+// fact that an operator stated.
+func Effect(s view.Step) []string {
+	known := effect(s)
+	if s.FailedAs != "" {
+		known = append(known, withoutIt(s))
+	}
+	if s.Resolved != nil {
+		known = append(known, "operator: "+string(s.Resolved.Fact))
+	}
+	return known
+}
+
 func effect(s view.Step) []string {
 	switch {
 	case s.State == core.Failed && s.Kind == view.KindFail:
