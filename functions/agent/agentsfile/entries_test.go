@@ -75,6 +75,8 @@ func TestEdgesOfAnAgent(t *testing.T) {
 		"payment: {url: '${env:NO}'}":              "url: the environment variable NO is not set",
 		"payment: {url: 'https://a.example/?b=c'}": "a query or a fragment",
 		"payment: {url: 'https://a.example/#c'}":   "a query or a fragment",
+		"payment: {url: 'https://a.example/b?'}":   "a query or a fragment",
+		"payment: {url: 'https://a.example/b#'}":   "a query or a fragment",
 		"payment: {url: 'a.example'}":              "url is not an address",
 		"payment: {url: 'https:///a'}":             "url is not an address",
 

@@ -108,7 +108,7 @@ func (a *Agent) completeURL() (p problems) {
 	if u == nil {
 		return p
 	}
-	if u.RawQuery != "" || u.Fragment != "" {
+	if strings.ContainsAny(string(a.URL), "?#") {
 		p.add("url has a query or a fragment; put it into the paths of the operations")
 	}
 	if loopback.Is(u.Hostname()) {

@@ -204,7 +204,8 @@ func (a *answer) plainCode(code string) bool {
 const maxRetryAfter = time.Hour
 
 func retryAfter(value string, now time.Time) time.Duration {
-	if seconds, err := strconv.ParseInt(value, 10, 64); err == nil {
+	seconds, err := strconv.ParseInt(value, 10, 64)
+	if err == nil || errors.Is(err, strconv.ErrRange) { // out of range, ParseInt returns the nearest number
 		return time.Duration(min(max(seconds, 0), int64(maxRetryAfter/time.Second))) * time.Second
 	}
 	if at, err := http.ParseTime(value); err == nil {
