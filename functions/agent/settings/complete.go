@@ -39,6 +39,23 @@ func Complete(f File, lookup func(name string) (string, bool)) (File, error) {
 	return f, nil
 }
 
+// CompleteWithoutSecrets checks a file as it was read, before the values of the variables in secrets are known. If
+// an address refers to a secret, the result has an example in its place.
+func CompleteWithoutSecrets(f File, secrets []string, lookup func(name string) (string, bool)) (File, error) {
+	known := func(name string) bool { return !slices.Contains(secrets, name) }
+	agents := make(map[string]Agent, len(f.Agents))
+	for name, a := range f.Agents {
+		a.Agent = a.Agent.WithExamples(known) // not of resources of AWS, because the agent's permissions name them
+		agents[name] = a
+	}
+	return Complete(File{agents}, func(name string) (string, bool) {
+		if !known(name) {
+			return "secret", true
+		}
+		return lookup(name)
+	})
+}
+
 type problems []error
 
 func (p *problems) add(format string, args ...any) { *p = append(*p, fmt.Errorf(format, args...)) }
