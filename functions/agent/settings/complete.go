@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"regexp"
 	"slices"
 
@@ -74,14 +75,12 @@ func (a *Agent) complete(name string, lookup func(string) (string, bool)) (p pro
 	}
 	calls := a.URL != "" || a.AWS != nil || a.Auth != nil || a.Proxy.Secret != "" || len(a.Operations) > 0 ||
 		len(a.Headers) > 0 || len(a.Classify) > 0
-	const meaningless = "; url, aws, auth, proxy, headers, operations and classify have no meaning then"
 	switch {
-	case a.External && a.Orders:
-		p.add("external and orders exclude each other; leave one of them out")
-	case a.External && calls:
-		p.add("external means that another process serves %s"+meaningless, port.Requests(name))
+	case a.External && !reflect.DeepEqual(*a, Agent{External: true}):
+		p.add("external means that another process serves %s; no other field has a meaning then", port.Requests(name))
 	case a.Orders && calls:
-		p.add("orders means that the agent submits orders" + meaningless)
+		p.add("orders means that the agent submits orders; url, aws, auth, proxy, headers, operations and classify " +
+			"have no meaning then")
 	}
 	if a.External {
 		return p
