@@ -153,7 +153,10 @@ func TestProblemsOfAFile(t *testing.T) {
 			"you mean agents? known here: agents",
 		begin +
 			"    concurrency: many\n": `line 4, column 18: "many" is not what is expected here; fix: write a whole number`,
-		begin + "    timeout: soon\n":                   "soon",
+		begin +
+			"    concurrency: 1.5\n": `line 4, column 18: "1.5" is not what is expected here; fix: write a whole number`,
+		begin +
+			"    timeout: 1d\n": `line 4, column 14: "1d" is not what is expected here; fix: write a duration in ms, s, m`,
 		begin + "    insecure: 3\n":                     "write true or false",
 		begin + "    allow: {hosts: payment.example}\n": "write a list, like [a, b]",
 		begin + "    retry: 3\n":                        "write fields below it, each as NAME: VALUE",
