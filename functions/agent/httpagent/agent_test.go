@@ -134,7 +134,7 @@ func TestTheRequestCarriesWhatTheServiceNeeds(t *testing.T) {
 // Each status of the table, one by one. A status beyond the classes is an answer without a meaning.
 func TestEachStatusHasItsClass(t *testing.T) {
 	permanent := map[int]bool{
-		401: false, 408: false, 423: false, 425: false, 429: false, 501: true,
+		401: false, 407: false, 408: false, 423: false, 425: false, 429: false, 501: true,
 		505: true,
 	}
 	proof := map[int]bool{408: false, 501: true, 505: true}

@@ -38,6 +38,7 @@ type class struct {
 // has accepted a request. The header Retry-After, in seconds or as a date, applies to every transient status.
 var answers = []class{
 	{101, 101, true, false, "the service switched to another protocol, which it was not asked for"},
+	{407, 407, false, true, "the proxy does not accept its credentials; look at the agent's proxy"},
 	{408, 408, false, false, "the service says it waited too long for the request"},
 	{423, 423, false, true, "what it is about is locked"},
 	{425, 425, false, true, "too early"},
