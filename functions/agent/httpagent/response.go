@@ -118,6 +118,10 @@ func done(code, format string, args ...any) *worker.Failure {
 
 func (a *answer) failure() *worker.Failure {
 	c, named := a.classify.of(a.status)
+	unauthorized := !named && (a.status == http.StatusUnauthorized || a.unsigned())
+	if unauthorized {
+		c = classOf(http.StatusUnauthorized)
+	}
 	f := &worker.Failure{Permanent: c.permanent, NoEffect: c.noEffect, Code: fmt.Sprintf("http-%d", a.status)}
 	said := a.said()
 	if c.permanent && a.plainCode(said.code) {
@@ -133,7 +137,7 @@ func (a *answer) failure() *worker.Failure {
 	f.Err = fmt.Errorf("%s answered %d, %s", a.what(), a.status, text)
 	// The credentials and not the order are the cause, so the step waits for the operator (P45, "not now"
 	// is not a failure).
-	if a.status == http.StatusUnauthorized && !named {
+	if unauthorized {
 		f.Code = core.CodeUnauthorized
 	}
 	if a.classify[strconv.Itoa(a.status)] == classNotYet {
@@ -143,6 +147,15 @@ func (a *answer) failure() *worker.Failure {
 		f.RetryAfter = retryAfter(a.header.Get("Retry-After"), a.clock.Now())
 	}
 	return f
+}
+
+// unsigned reports whether the service does not accept the signature of a call by SigV4. AWS says so with the status
+// 403, which otherwise means that the credentials do not allow the call. A missing token is not among the codes,
+// because API Gateway also gives this code to a path that it does not have.
+func (a *answer) unsigned() bool {
+	code, _, _ := strings.Cut(a.header.Get("X-Amzn-ErrorType"), ":")
+	return a.auth.sign != nil && a.status == http.StatusForbidden && slices.Contains(
+		[]string{"ExpiredTokenException", "InvalidSignatureException", "UnrecognizedClientException"}, code)
 }
 
 const maxSaid = 200
