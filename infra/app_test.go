@@ -93,7 +93,7 @@ func TestExample(t *testing.T) {
 	after, _ = synthesised(map[string]any{
 		"agents": file, "secrets": "payment.TOKEN=" + secret + "#token,payment.URL=/pay/url",
 		"senders":  "shipping=" + role + ",shipping=" + role + "2",
-		"role-ids": "shipping=AROAEXAMPLEEXAMPLE12", "fair": "true", "pages": "70", "paused": "true",
+		"role-ids": "shipping=AROAEXAMPLEEXAMPLE12", "fair": "true", "pages": 70, "paused": "true",
 		"email": "ops@example.com", "priorities": "payment=2",
 		"tables": "orders=" + tableOf + "O-1,definitions=" + tableOf + "D-1,ledger.shipping=" + tableOf +
 			"L-1,ledger.notification=" + tableOf + "L-2",
@@ -115,6 +115,7 @@ func TestExampleRefuses(t *testing.T) {
 	}{
 		"no truth":  {map[string]any{"fair": "perhaps"}, "context fair is"},
 		"no number": {map[string]any{"pages": "many"}, "context pages is"},
+		"a list":    {map[string]any{"operators": []string{"a"}}, "context operators is"},
 		"no secret": {
 			map[string]any{
 				"secrets": "payment.TOKEN=arn:aws:secretsmanager:eu-central-1:123456789012:secret:pay",

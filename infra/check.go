@@ -23,6 +23,8 @@ import (
 var (
 	agentName   = regexp.MustCompile(`^[a-z][a-z0-9-]{0,39}$`)
 	replyToName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$`)
+	// Lambda refuses a function with a variable of another name.
+	variableName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]+$`)
 )
 
 // maxFunction is Lambda's limit for the timeout of a function.
@@ -330,6 +332,10 @@ func (c *checker) agent(name string, a *Agent) {
 		if secret || strings.HasPrefix(variable, "STEPKEEPER_") || strings.HasPrefix(variable, "AWS_") ||
 			strings.HasPrefix(variable, "LAMBDA_") {
 			c.wrong("%s: Environment must not set %s, which is a secret's, ours, or Lambda's", what, variable)
+		}
+		if !variableName.MatchString(variable) {
+			c.wrong("%s: Environment sets %.60q; Lambda takes a letter and then letters, digits and _, 2 at least", what,
+				variable)
 		}
 	}
 	a.Timeout = cmp.Or(a.Timeout, time.Minute)

@@ -307,16 +307,15 @@ func httpAgent(name string, a Agent) (compiled []byte, checked settings.Agent, e
 		return nil, checked, err
 	}
 	var missing []error
-	file, err = settings.Decode(compiled, func(variable string) (string, bool) {
-		if value, set := a.Environment[variable]; set {
-			return value, true
-		}
-		if _, given := a.Secrets[variable]; !given {
+	file, err = settings.CompleteWithoutSecrets(file, sorted(a.Secrets), func(variable string) (string, bool) {
+		value, set := a.Environment[variable]
+		if !set {
 			missing = append(missing,
 				fmt.Errorf("agents file %s, agent %q: ${env:%s} is neither in Secrets nor in Environment",
 					a.HTTP, name, variable))
+			return "https://missing.invalid", true
 		}
-		return "https://secret.invalid", true
+		return value, true
 	})
 	if err != nil {
 		missing = append(missing, fmt.Errorf("agents file %s: %w", a.HTTP, err))

@@ -448,7 +448,7 @@ func TestProps(t *testing.T) {
 			},
 			"mail": {
 				Timeout: time.Second, Memory: 64, Reserved: 3, Subnets: &awsec2.SubnetSelection{},
-				Environment: map[string]string{"AWS_REGION": "x", "TOKEN": "x"},
+				Environment: map[string]string{"AWS_REGION": "x", "TOKEN": "x", "MAIL-URL": "x"},
 				Secrets:     map[string]infra.Secret{"TOKEN": {}},
 			},
 		},
@@ -468,7 +468,7 @@ func TestProps(t *testing.T) {
 		`Operators has "ops"`, `Operators has "arn:aws:sts`,
 		`SenderARNs has "arn:aws:iam::123456789012:role/*"`, `SenderIDs has "mailer"`,
 		"Subnets and SecurityGroups are for", "Environment must not set AWS_REGION",
-		"Environment must not set TOKEN", "PagesPerSweep is 10001",
+		"Environment must not set TOKEN", `Environment sets "MAIL-URL"`, "PagesPerSweep is 10001",
 		"Tuning.ReservedSchedulers is 5; 11 to 1000", `agent "mail": Reserved is 3; 5 to 1000`,
 		`Tables.Orders is "orders"`, `Tables.Ledgers: there is no agent "missing"`,
 		"\nSubnets and SecurityGroups are for",

@@ -320,7 +320,7 @@ func withSecrets(stack awscdk.Stack, p *infra.Props) {
 	}
 	defer file.Close()
 	_, _ = file.WriteString(
-		"agents: {payment: {url: '${env:PAYMENT_URL}', headers: {Authorization: 'Bearer ${env:TOKEN}', " +
+		"agents: {payment: {url: '${env:PAYMENT_URL}', allow: {hosts: [pay.example]}, headers: {Authorization: 'Bearer ${env:TOKEN}', " +
 			"X-Shop: '${env:SHOP}'}}}\n")
 	secret := awssecretsmanager.Secret_FromSecretCompleteArn(stack, str("Token"),
 		str("arn:aws:secretsmanager:eu-central-1:123456789012:secret:pay-AbCdEf"))

@@ -54,7 +54,7 @@ const (
 	targetPrefix = "AmazonSQS."
 	contentType  = "application/x-amz-json-1.0"
 	account      = "000000000000"
-	maxBody      = 2 << 20 // a batch has up to 1 MiB of text, and JSON escapes may double its size
+	maxBody      = 7 << 20 // a batch has up to 1 MiB of text, and JSON may write each byte as an escape of 6
 	firstSeen    = 1 << 15 // number of messages for which the handler stores the time of the first receive
 )
 

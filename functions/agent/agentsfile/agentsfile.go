@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"reflect"
 
 	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/parser"
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/settings"
 	"github.com/stepkeeper/stepkeeper/shared/regularfile"
@@ -62,6 +64,11 @@ func Read(data []byte) (settings.File, error) {
 	data = source.WithoutMark(data)
 	if err := source.CheckScalars(data); err != nil {
 		return settings.File{}, err
+	}
+	if file, err := parser.ParseBytes(data, 0); err == nil && len(file.Docs) > 0 { // Decode reports other errors
+		if err := misread(reflect.TypeFor[settings.File](), file.Docs[0].Body); err != nil {
+			return settings.File{}, err
+		}
 	}
 	var c settings.File
 	d := yaml.NewDecoder(bytes.NewReader(data), yaml.Strict())

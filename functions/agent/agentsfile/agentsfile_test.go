@@ -55,7 +55,7 @@ func TestCompiledFormIsTheFile(t *testing.T) {
 	require.Contains(t, string(data), "${env:TOKEN}")
 	want, err := agentsfile.Parse([]byte(file), environment)
 	require.NoError(t, err)
-	got, err := settings.Decode(data, environment)
+	got, err := decoded(data)
 	require.NoError(t, err)
 	for name := range want.Agents { // functions are not comparable; what they hide is
 		g, w := exported(got.Agents[name]), exported(want.Agents[name])
@@ -65,6 +65,14 @@ func TestCompiledFormIsTheFile(t *testing.T) {
 		"the secret is not filled in")
 	_, err = settings.Encode(got)
 	require.Error(t, err, "a config with secrets filled in was stored")
+}
+
+func decoded(data []byte) (settings.File, error) {
+	f, err := settings.Decode(data)
+	if err != nil {
+		return f, err
+	}
+	return settings.Complete(f, environment)
 }
 
 func exported(a settings.Agent) []any {
@@ -86,7 +94,7 @@ func TestDecodeRefuses(t *testing.T) {
 		{`{"agents":{"a":{"url":"ftp://a"}}}`, "begins with https"},
 		{`{"agents":{"a":{"url":"https://a.example","headers":{"A":"${env:NONE}"}}}}`, "NONE is not set"},
 	} {
-		_, err := settings.Decode([]byte(c.data), environment)
+		_, err := decoded([]byte(c.data))
 		require.ErrorContains(t, err, c.want, c.data)
 	}
 }
@@ -145,7 +153,10 @@ func TestProblemsOfAFile(t *testing.T) {
 			"you mean agents? known here: agents",
 		begin +
 			"    concurrency: many\n": `line 4, column 18: "many" is not what is expected here; fix: write a whole number`,
-		begin + "    timeout: soon\n":                   "soon",
+		begin +
+			"    concurrency: 1.5\n": `line 4, column 18: "1.5" is not what is expected here; fix: write a whole number`,
+		begin +
+			"    timeout: 1d\n": `line 4, column 14: "1d" is not what is expected here; fix: write a duration in ms, s, m`,
 		begin + "    insecure: 3\n":                     "write true or false",
 		begin + "    allow: {hosts: payment.example}\n": "write a list, like [a, b]",
 		begin + "    retry: 3\n":                        "write fields below it, each as NAME: VALUE",

@@ -104,7 +104,7 @@ func TestWrongCalls(t *testing.T) {
 			"deduplicates is for putEvents",
 		"{aws: {invoke: '" + function + "f'}, url: 'https://a.example'}": "" +
 			"url, headers, insecure, allow and maxResponse",
-		"{aws: {invoke: '" + function + "f'}, external: true}": "url, aws, auth",
+		"{aws: {invoke: '" + function + "f'}, external: true}": "no other field has a meaning",
 		"{aws: {invoke: '" + function + "f'}, operations: {a: {path: /a}}}": "" +
 			`operation "a": method, path and check`,
 		"{operations: {a: {aws: {invoke: '" + function + "f'}}, b: {}}}": `operation "b": neither it nor its agent has aws`,

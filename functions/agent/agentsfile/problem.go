@@ -8,6 +8,7 @@ import (
 	"os"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -57,6 +58,45 @@ func explained(err error, data []byte) error {
 	return fmt.Errorf("line %d, column %d: %s; fix: %s", at.Line, at.Column, what, fix)
 }
 
+// misread returns an error for the first number or duration that the decoder would round, or refuse without its place.
+func misread(t reflect.Type, node ast.Node) error {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch n := node.(type) {
+	case *ast.AnchorNode:
+		return misread(t, n.Value)
+	case ast.MapNode:
+		for each := n.MapRange(); each.Next(); {
+			inner := fieldsOf(t)[each.Key().GetToken().Value]
+			switch {
+			case each.Key().IsMergeKey():
+				inner = t
+			case t.Kind() == reflect.Map:
+				inner = t.Elem()
+			case inner == nil:
+				continue // the decoder reports an unknown field
+			}
+			if err := misread(inner, each.Value()); err != nil {
+				return err
+			}
+		}
+	case *ast.IntegerNode, *ast.FloatNode, *ast.StringNode:
+		var err error
+		switch t {
+		case reflect.TypeFor[time.Duration]():
+			_, err = time.ParseDuration(n.GetToken().Value)
+		case reflect.TypeFor[int]():
+			_, err = strconv.Atoi(n.GetToken().Value)
+		}
+		if at := n.GetToken(); err != nil {
+			return fmt.Errorf("line %d, column %d: %.60q is not what is expected here; fix: write %s", at.Position.Line,
+				at.Position.Column, at.Value, expected(t))
+		}
+	}
+	return nil
+}
+
 // unnamed returns the place of the first agent without a name, such as one with the key null. It returns "" if the
 // text does not show the place.
 func unnamed(data []byte) string {
@@ -92,14 +132,7 @@ func knownFields(t reflect.Type, part any, key string) []string {
 	if !ok {
 		return nil
 	}
-	fields := map[string]reflect.Type{}
-	if t.Kind() == reflect.Struct {
-		for _, field := range reflect.VisibleFields(t) {
-			if name, _, _ := strings.Cut(field.Tag.Get("yaml"), ","); name != "" {
-				fields[name] = field.Type
-			}
-		}
-	}
+	fields := fieldsOf(t)
 	if _, there := given[key]; there && t.Kind() == reflect.Struct && fields[key] == nil {
 		return slices.Sorted(maps.Keys(fields))
 	}
@@ -118,10 +151,24 @@ func knownFields(t reflect.Type, part any, key string) []string {
 	return nil
 }
 
+// fieldsOf returns the types of a struct's fields by their names in a file.
+func fieldsOf(t reflect.Type) map[string]reflect.Type {
+	fields := map[string]reflect.Type{}
+	if t.Kind() != reflect.Struct {
+		return fields
+	}
+	for _, field := range reflect.VisibleFields(t) {
+		if name, _, _ := strings.Cut(field.Tag.Get("yaml"), ","); name != "" {
+			fields[name] = field.Type
+		}
+	}
+	return fields
+}
+
 func expected(t reflect.Type) string {
 	switch {
 	case t == reflect.TypeFor[time.Duration]():
-		return "a duration with its unit, like 10s"
+		return "a duration in ms, s, m or h, like 10s"
 	case t.Kind() == reflect.Bool:
 		return "true or false"
 	case t.Kind() >= reflect.Int && t.Kind() <= reflect.Uint64:

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -47,65 +49,50 @@ func main() {
 //
 // The handler writes metrics to the writer out, as lines of the log.
 func newFunction(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (lambdaevent.Function, error) {
-	settings, err := deployment.ReadAgent(lookup, true)
+	s, err := deployment.ReadAgent(lookup, true)
 	c, errClient := wire.Environment(lookup)
 	if err := errors.Join(err, errClient); err != nil {
 		return nil, err
 	}
-	data, err := os.ReadFile(settings.Config)
+	file, err := read(s, lookup)
 	if err != nil {
-		return nil, fmt.Errorf("settings of agent %q: %w", settings.Name, err)
-	}
-	if err := check(data, settings, lookup); err != nil {
 		return nil, err
 	}
 	reader := secrets.New(c)
-	tracer := tracing.OfFunction(lookup, settings.Name, log)
+	tracer := tracing.OfFunction(lookup, s.Name, log)
 	// The first batch of requests makes the worker. A later batch makes a new worker if the secrets are old.
 	made := &renewed.Value[*worker.Worker]{
 		Clock: port.ClockFunc(time.Now),
 		Get: func(ctx context.Context) (*worker.Worker, error) {
-			values, err := reader.Read(ctx, settings.Secrets)
+			values, err := reader.Read(ctx, s.Secrets)
 			if err != nil {
 				return nil,
 					fmt.Errorf(
 						"agent %q cannot read its secrets; check that they are there, and that the "+
-							"function's role may read them: %w", settings.Name, err)
+							"function's role may read them: %w", s.Name, err)
 			}
-			agent, err := agentOf(c, data, settings, with(values, lookup))
+			agent, err := agentOf(c, file, s, with(values, lookup))
 			if err != nil {
 				return nil, err
 			}
 			if tracer != nil {
 				agent.Tracer = tracer
 			}
-			return onlambda.NewWorker(c, settings, agent, log)
+			return onlambda.NewWorker(c, s, agent, log)
 		},
 		Stale: func(err error) {
 			log.Warn("the secrets could not be read again; those that were read before stay", "error", err)
 		},
 	}
 	get := func(ctx context.Context) (*worker.Worker, error) {
-		return made.Read(ctx, secrets.MaxAge(settings.Secrets))
+		return made.Read(ctx, secrets.MaxAge(s.Secrets))
 	}
-	handle := onlambda.Function(c, settings, get, out, log)
+	handle := onlambda.Function(c, s, get, out, log)
 	return func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error) {
 		response, err := handle(ctx, event)
 		tracer.Flush(ctx)
 		return response, err
 	}, nil
-}
-
-// placeholder replaces each secret while check reads the settings. It is valid as a header and an address.
-const placeholder = "https://secret.invalid"
-
-func check(data []byte, settings deployment.Agent, lookup deployment.Lookup) error {
-	values := make(map[string]string, len(settings.Secrets))
-	for name := range settings.Secrets {
-		values[name] = placeholder
-	}
-	_, err := settingsOf(data, settings.Name, with(values, lookup))
-	return err
 }
 
 func with(values map[string]string, lookup deployment.Lookup) deployment.Lookup {
@@ -117,31 +104,37 @@ func with(values map[string]string, lookup deployment.Lookup) deployment.Lookup 
 	}
 }
 
-func settingsOf(data []byte, name string, lookup deployment.Lookup) (a settings.Agent, err error) {
-	file, err := settings.Decode(data, lookup)
+// read reads the compiled settings, and checks them before the values of secrets are known.
+func read(s deployment.Agent, lookup deployment.Lookup) (file settings.File, err error) {
+	data, err := os.ReadFile(s.Config)
 	if err != nil {
-		return a, err
+		return file, fmt.Errorf("settings of agent %q: %w", s.Name, err)
 	}
-	a, there := file.Agents[name]
-	if !there {
-		return a, fmt.Errorf("the compiled settings hold no agent %q; deploy again", name)
+	file, err = settings.Decode(data)
+	if err != nil {
+		return file, err
 	}
-	return a, nil
+	if _, there := file.Agents[s.Name]; !there {
+		return file, fmt.Errorf("the compiled settings hold no agent %q; deploy again", s.Name)
+	}
+	_, err = settings.CompleteWithoutSecrets(file, slices.Collect(maps.Keys(s.Secrets)), lookup)
+	return file, err
 }
 
-func agentOf(c aws.Config, data []byte, settings deployment.Agent,
+func agentOf(c aws.Config, file settings.File, s deployment.Agent,
 	lookup deployment.Lookup,
 ) (agent worker.Config, err error) {
-	name := settings.Name
-	a, err := settingsOf(data, name, lookup)
+	name := s.Name
+	file, err = settings.Complete(file, lookup)
 	if err != nil {
 		return agent, err
 	}
+	a := file.Agents[name]
 	agent.Agent = name
 	agent.Retry = a.Retry
 	agent.Breaker = a.Breaker
 	if a.Orders {
-		intake, err := sqs.New(c, sqs.Config{URLs: settings.Queues}).Queue(port.Intake)
+		intake, err := sqs.New(c, sqs.Config{URLs: s.Queues}).Queue(port.Intake)
 		agent.Operations = orderagent.Operations(intake)
 		return agent, err
 	}

@@ -167,7 +167,7 @@ func TestSecretThatCannotBeRead(t *testing.T) {
 // stays, and the log says what is wrong, and not the value.
 func TestSecretThatCannotBeUsed(t *testing.T) {
 	for want, url := range map[string]string{
-		"url is not an address": "'${env:TOKEN}'",
+		"url is not an address": "'${env:TOKEN}', allow: {hosts: [payment.example]}",
 		"certificate cannot be read": "https://payment.example, " +
 			"auth: {certificate: {chain: '${env:TOKEN}', key: '${env:TOKEN}'}}",
 	} {

@@ -134,7 +134,7 @@ func TestTheRequestCarriesWhatTheServiceNeeds(t *testing.T) {
 // Each status of the table, one by one. A status beyond the classes is an answer without a meaning.
 func TestEachStatusHasItsClass(t *testing.T) {
 	permanent := map[int]bool{
-		401: false, 408: false, 423: false, 425: false, 429: false, 501: true,
+		401: false, 407: false, 408: false, 423: false, 425: false, 429: false, 501: true,
 		505: true,
 	}
 	proof := map[int]bool{408: false, 501: true, 505: true}
@@ -316,6 +316,7 @@ func TestAnEncodingNobodyAskedFor(t *testing.T) {
 func TestRetryAfter(t *testing.T) {
 	for value, want := range map[string]time.Duration{
 		"3": 3 * time.Second, "0": 0, "-1": 0, "": 0, "soon": 0, "999999999": time.Hour,
+		"99999999999999999999": time.Hour, "-99999999999999999999": 0,
 		noon.Add(90 * time.Second).Format(http.TimeFormat): 90 * time.Second,
 		noon.Add(-time.Minute).Format(http.TimeFormat):     0,
 		noon.Add(48 * time.Hour).Format(http.TimeFormat):   time.Hour,

@@ -264,6 +264,32 @@ func TestSigV4(t *testing.T) {
 	fails(t, err, worker.Failure{Code: core.CodeUnauthorized, NoEffect: true})
 }
 
+// AWS refuses credentials that have expired as it refuses what they do not allow, and names the cause in a header.
+func TestRefusedSignatures(t *testing.T) {
+	c := aws.Config{Region: "eu-west-3", Credentials: credentials.NewStaticCredentialsProvider("AKID", "secret", "tok")}
+	const signed = ", auth: {sigv4: {service: execute-api}}"
+	denied := worker.Failure{Code: "http-403", Permanent: true, NoEffect: true}
+	for name, tt := range map[string]struct {
+		code, auth string
+		want       worker.Failure
+	}{
+		"expired":      {"ExpiredTokenException", signed, worker.Failure{Code: core.CodeUnauthorized, NoEffect: true}},
+		"denied":       {"AccessDeniedException", signed, denied},
+		"no such path": {"MissingAuthenticationTokenException", signed, denied},
+		"not signed":   {"ExpiredTokenException", "", denied},
+	} {
+		t.Run(name, func(t *testing.T) {
+			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("X-Amzn-ErrorType", tt.code)
+				w.WriteHeader(http.StatusForbidden)
+			}))
+			defer srv.Close()
+			_, err := charging(t, "url: '"+srv.URL+"'"+tt.auth, nil, Options{AWS: c})()
+			fails(t, err, tt.want)
+		})
+	}
+}
+
 // certificate returns a client certificate that signed itself, and its key, in PEM.
 func certificate(t *testing.T) (chain, key string) {
 	t.Helper()

@@ -26,7 +26,7 @@ import (
 )
 
 var (
-	placeholder  = regexp.MustCompile(`\{[^}]*\}`)
+	placeholder  = regexp.MustCompile(`\{[^}]*\}?|\}`)
 	placeholders = []string{"{key}", "{operation}", "{task}", "{run}", "{step}"}
 )
 

@@ -17,8 +17,9 @@ const (
 
 var classes = []string{classDone, classPermanent, classTransient, classNotYet}
 
-// Classify maps a status of a service to a class, for example "409" to "done". It takes precedence over the table in response.go. It does not change whether
-// a status proves that the call had no effect (P31, a plain service needs a ledger).
+// Classify maps a status of a service to a class, for example "409" to "done". It takes precedence over the table in
+// response.go. It does not change whether a status proves that the call had no effect (P31, a plain service needs a
+// ledger).
 type Classify map[string]string
 
 func (c Classify) problems() (p problems) {

@@ -41,6 +41,7 @@
 //   - The token endpoint refuses the client, or responds with something else than a token.
 //   - The agent has no AWS credentials.
 //   - The service responds with the status 401.
+//   - A service of AWS does not accept the signature, because the credentials have expired, for instance.
 //
 // The agent uses HTTP/2 if the service offers it over TLS, and HTTP/1.1 otherwise.
 //

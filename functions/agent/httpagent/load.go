@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/stepkeeper/stepkeeper/shared/loopback"
@@ -68,7 +69,10 @@ func (a *Agent) Fill(lookup func(name string) (string, bool)) []error {
 	for _, key := range slices.Sorted(maps.Keys(a.Headers)) {
 		canonical := http.CanonicalHeaderKey(key)
 		value, values, err := a.Headers[key].fill(lookup)
+		_, twice := headers[canonical]
 		switch {
+		case twice:
+			p.add("header %s stands twice, in another case; keep one", key)
 		case err != nil:
 			p.add("header %s: %w", key, err)
 		case !tokenPattern.MatchString(key) || !printable(string(value)):
@@ -108,7 +112,7 @@ func (a *Agent) completeURL() (p problems) {
 	if u == nil {
 		return p
 	}
-	if u.RawQuery != "" || u.Fragment != "" {
+	if strings.ContainsAny(string(a.URL), "?#") {
 		p.add("url has a query or a fragment; put it into the paths of the operations")
 	}
 	if loopback.Is(u.Hostname()) {
@@ -124,6 +128,9 @@ func (a *Agent) address(field string, text Secret) (u *url.URL, p problems) {
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		p.add("%s is not an address; write one that begins with https:// or http://", field)
 		return nil, p
+	}
+	if _, err := strconv.ParseUint(cmp.Or(u.Port(), "0"), 10, 16); err != nil {
+		p.add("%s has the port %.20s; 1 to 65535 are possible", field, u.Port())
 	}
 	host := u.Hostname()
 	if u.User != nil {
@@ -189,6 +196,9 @@ func checkCall(method, path string) (p problems) {
 	if !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || !printable(path) ||
 		strings.ContainsAny(path, " #\\") {
 		p.add("path %.80q must begin with one / and hold no space, # or backslash", path)
+	}
+	if _, err := url.Parse(path); err != nil {
+		p.add("path %.80q has a %% that is no escape; write %%25 for the character", path)
 	}
 	if leavesFolder(path) {
 		p.add("path %.80q has a part that is . or .., which leads elsewhere; write the path out", path)

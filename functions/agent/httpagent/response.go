@@ -37,6 +37,7 @@ type class struct {
 // has accepted a request. The header Retry-After, in seconds or as a date, applies to every transient status.
 var answers = []class{
 	{101, 101, true, false, "the service switched to another protocol, which it was not asked for"},
+	{407, 407, false, true, "the proxy does not accept its credentials; look at the agent's proxy"},
 	{408, 408, false, false, "the service says it waited too long for the request"},
 	{423, 423, false, true, "what it is about is locked"},
 	{425, 425, false, true, "too early"},
@@ -116,6 +117,10 @@ func done(code, format string, args ...any) *worker.Failure {
 
 func (a *answer) failure() *worker.Failure {
 	c, named := a.classify.of(a.status)
+	unauthorized := !named && (a.status == http.StatusUnauthorized || a.unsigned())
+	if unauthorized {
+		c = classOf(http.StatusUnauthorized)
+	}
 	f := &worker.Failure{Permanent: c.permanent, NoEffect: c.noEffect, Code: fmt.Sprintf("http-%d", a.status)}
 	said := a.said()
 	if c.permanent && a.plainCode(said.code) {
@@ -131,7 +136,7 @@ func (a *answer) failure() *worker.Failure {
 	f.Err = fmt.Errorf("%s answered %d, %s", a.what(), a.status, text)
 	// The credentials and not the order are the cause, so the step waits for the operator (P45, "not now"
 	// is not a failure).
-	if a.status == http.StatusUnauthorized && !named {
+	if unauthorized {
 		f.Code = core.CodeUnauthorized
 	}
 	if a.classify[strconv.Itoa(a.status)] == classNotYet {
@@ -141,6 +146,15 @@ func (a *answer) failure() *worker.Failure {
 		f.RetryAfter = retryAfter(a.header.Get("Retry-After"), a.clock.Now())
 	}
 	return f
+}
+
+// unsigned reports whether the service does not accept the signature of a call by SigV4. AWS says so with the status
+// 403, which otherwise means that the credentials do not allow the call. A missing token is not among the codes,
+// because API Gateway also gives this code to a path that it does not have.
+func (a *answer) unsigned() bool {
+	code, _, _ := strings.Cut(a.header.Get("X-Amzn-ErrorType"), ":")
+	return a.auth.sign != nil && a.status == http.StatusForbidden && slices.Contains(
+		[]string{"ExpiredTokenException", "InvalidSignatureException", "UnrecognizedClientException"}, code)
 }
 
 const maxSaid = 200
@@ -198,7 +212,8 @@ func (a *answer) plainCode(code string) bool {
 const maxRetryAfter = time.Hour
 
 func retryAfter(value string, now time.Time) time.Duration {
-	if seconds, err := strconv.ParseInt(value, 10, 64); err == nil {
+	seconds, err := strconv.ParseInt(value, 10, 64)
+	if err == nil || errors.Is(err, strconv.ErrRange) { // out of range, ParseInt returns the nearest number
 		return time.Duration(min(max(seconds, 0), int64(maxRetryAfter/time.Second))) * time.Second
 	}
 	if at, err := http.ParseTime(value); err == nil {

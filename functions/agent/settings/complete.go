@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"regexp"
 	"slices"
 
@@ -39,6 +40,23 @@ func Complete(f File, lookup func(name string) (string, bool)) (File, error) {
 	return f, nil
 }
 
+// CompleteWithoutSecrets checks a file as it was read, before the values of the variables in secrets are known. If
+// an address refers to a secret, the result has an example in its place.
+func CompleteWithoutSecrets(f File, secrets []string, lookup func(name string) (string, bool)) (File, error) {
+	known := func(name string) bool { return !slices.Contains(secrets, name) }
+	agents := make(map[string]Agent, len(f.Agents))
+	for name, a := range f.Agents {
+		a.Agent = a.Agent.WithExamples(known) // not of resources of AWS, because the agent's permissions name them
+		agents[name] = a
+	}
+	return Complete(File{agents}, func(name string) (string, bool) {
+		if !known(name) {
+			return "secret", true
+		}
+		return lookup(name)
+	})
+}
+
 type problems []error
 
 func (p *problems) add(format string, args ...any) { *p = append(*p, fmt.Errorf(format, args...)) }
@@ -57,14 +75,12 @@ func (a *Agent) complete(name string, lookup func(string) (string, bool)) (p pro
 	}
 	calls := a.URL != "" || a.AWS != nil || a.Auth != nil || a.Proxy.Secret != "" || len(a.Operations) > 0 ||
 		len(a.Headers) > 0 || len(a.Classify) > 0
-	const meaningless = "; url, aws, auth, proxy, headers, operations and classify have no meaning then"
 	switch {
-	case a.External && a.Orders:
-		p.add("external and orders exclude each other; leave one of them out")
-	case a.External && calls:
-		p.add("external means that another process serves %s"+meaningless, port.Requests(name))
+	case a.External && !reflect.DeepEqual(*a, Agent{External: true}):
+		p.add("external means that another process serves %s; no other field has a meaning then", port.Requests(name))
 	case a.Orders && calls:
-		p.add("orders means that the agent submits orders" + meaningless)
+		p.add("orders means that the agent submits orders; url, aws, auth, proxy, headers, operations and classify " +
+			"have no meaning then")
 	}
 	if a.External {
 		return p

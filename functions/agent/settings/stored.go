@@ -40,8 +40,8 @@ func Encode(f File) ([]byte, error) {
 	return append(data, '\n'), nil
 }
 
-// Decode reads a file in its compiled form and completes it. The error lists every problem.
-func Decode(data []byte, lookup func(name string) (string, bool)) (File, error) {
+// Decode reads a file in its compiled form. The result is not completed.
+func Decode(data []byte) (File, error) {
 	var f File
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
@@ -49,7 +49,7 @@ func Decode(data []byte, lookup func(name string) (string, bool)) (File, error) 
 		return File{}, fmt.Errorf("the compiled settings of the agent cannot be read; deploy again: %w",
 			err)
 	}
-	return Complete(f, lookup)
+	return f, nil
 }
 
 // Variables returns the sorted names of the variables that the file refers to, without repetition.

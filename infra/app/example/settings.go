@@ -29,10 +29,13 @@ func (c *settings) wrong(name, value, meant string) {
 
 func (c *settings) text(name, otherwise string) string {
 	switch v := c.app.Node().TryGetContext(jsii.String(name)).(type) {
+	case nil:
 	case string:
 		return v
-	case bool:
+	case bool, float64: // as cdk.json may have them
 		return fmt.Sprint(v)
+	default:
+		c.wrong(name, fmt.Sprint(v), "one text, with commas in place of a list")
 	}
 	return otherwise
 }

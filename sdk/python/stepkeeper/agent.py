@@ -53,6 +53,8 @@ class Agent:
     def operation(self, name: str) -> Callable[[Operation], Operation]:
         """Registers a function (input, call) -> output, whose input may be annotated with a dataclass."""
         def register(function: Operation) -> Operation:
+            if inspect.iscoroutinefunction(function):  # a call would only make a coroutine, which nobody runs
+                raise TypeError(f"operation {name} is async; write it with def, because a thread calls it")
             first = next(iter(inspect.signature(function).parameters))
             kind = typing.get_type_hints(function).get(first)
 
@@ -60,7 +62,7 @@ class Agent:
                 try:
                     if dataclasses.is_dataclass(kind):
                         value = kind(**value)
-                except (ValueError, TypeError) as why:  # such as a field that is unknown or missing
+                except Exception as why:  # such as a field that is unknown or missing, or of __post_init__
                     text = f"the input of {name} cannot be read: {why}"
                     raise Permanent(text, code="input", no_effect=True) from why
                 return function(value, call)
@@ -306,7 +308,7 @@ class _Handling:
         reply = {"outcome": "failed" if failure.permanent else "retry-later",
                  "error": {"code": failure.code, "message": failure.text()}}
         if not failure.permanent:
-            reply["retryAfter"] = int(min(1e6, max(0, failure.after)) * 1000)  # 0 if it is not a number
+            reply["retryAfter"] = int(failure.after * 1000)
         return reply | {"noEffect": True} if self.no_effect else reply
 
     def _call(self) -> Any:

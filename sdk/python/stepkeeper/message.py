@@ -39,6 +39,7 @@ class Failure(Exception):
 
     permanent = False
     happened = False  # done, but its output cannot be kept
+    code, no_effect, after = "failed", False, 0.0  # defaults of a subclass that does not call __init__
 
     def __init__(self, message: str, *, code: str = "failed", no_effect: bool = False, after: float = 0):
         super().__init__(message)
@@ -81,7 +82,11 @@ def classify(error: Exception) -> Failure:
         error = Later(text or type(error).__name__, code=code)
     if not error.permanent and not error.no_effect and error.code in UNCOUNTED:
         error.code = "failed"
-    error.code = re.sub(r"[^!-~]", "-", error.code)[:64] or "failed"
+    error.code = re.sub(r"[^!-~]", "-", str(error.code))[:64] or "failed"
+    try:
+        error.after = min(1e6, max(0, float(error.after)))  # 0 if it is not a number
+    except (ValueError, TypeError, OverflowError):  # such as a date of Retry-After
+        error.after = 0
     return error
 
 

@@ -17,6 +17,10 @@ class Coat:
     coat: str
     size: int = 0
 
+    def __post_init__(self):
+        if self.coat == "none":
+            raise LookupError("no coat")
+
 
 class Bench:
     def __init__(self, run=None, **options):
@@ -82,10 +86,20 @@ def test_the_call_ends_before_stop_by():
     assert bench.calls[0][1].remaining() == 4
 
 
+class Bare(Permanent):
+    def __init__(self, coat):
+        self.coat = coat
+
+
 @pytest.mark.parametrize("error, outcome, code, after", [
     (Permanent("no coat", code="no-coat"), "failed", "no-coat", None),
     (Later("closed", after=1.5), "retry-later", "failed", 1500),
     (Later("closed", after=float("nan")), "retry-later", "failed", 0),
+    (Later("closed", after="30"), "retry-later", "failed", 30_000),  # as a header has it
+    (Later("closed", after="Wed, 21 Oct 2026 07:28:00 GMT"), "retry-later", "failed", 0),
+    (Later("closed", after=None), "retry-later", "failed", 0),
+    (Permanent("no coat", code=422), "failed", "422", None),
+    (Bare("red"), "failed", "failed", None),
     (NotYet(after=60), "retry-later", "not-yet", 60_000),
     (Unauthorized("who?"), "retry-later", "unauthorized", 0),
     (Later("it was called", code="unauthorized"), "retry-later", "failed", 0),
@@ -138,9 +152,16 @@ def test_texts_of_errors_hold_whole_characters():
 
 
 def test_inputs_are_read_strictly():
-    for value in ({}, {"coat": "red", "hat": 1}, ["red"], None):
+    for value in ({}, {"coat": "red", "hat": 1}, ["red"], None, {"coat": "none"}):
         reply = Bench().reply(input=value)
         assert (reply["outcome"], reply["error"]["code"]) == ("failed", "input")
+
+
+def test_an_async_operation_is_refused():
+    async def press(coat, call):
+        return None
+    with pytest.raises(TypeError, match="operation press is async"):
+        Bench().agent.operation("press")(press)
 
 
 def test_an_unknown_operation_is_tried_later():
