@@ -49,7 +49,7 @@ func (q *attended) unattended(ctx context.Context, agent string) (view.Unattende
 	since := q.last
 	receivers := q.receivers
 	q.mu.Unlock()
-	if receivers > 0 || q.clock.Now().Sub(since) < unattendedAfter {
+	if receivers > 0 || port.Recent(since, q.clock.Now(), unattendedAfter) {
 		return view.Unattended{}, false
 	}
 	depth, err := q.Depth(ctx)

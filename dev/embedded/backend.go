@@ -422,7 +422,7 @@ func (s *Runtime) Health(ctx context.Context) api.Health {
 	}
 	s.checkSchedules(ctx, h.Checks)
 	s.unsent.Range(func(receiver, last any) bool {
-		if s.clock.Now().Sub(last.(time.Time)) < unsentFor {
+		if port.Recent(last.(time.Time), s.clock.Now(), unsentFor) {
 			h.Checks[view.CheckReceiver+receiver.(string)] = fmt.Sprintf("a status could not be sent, the last time "+
 				"at %s; the orders go on, and the statuses are sent again", core.TimeOf(last.(time.Time)))
 		}

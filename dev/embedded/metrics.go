@@ -109,17 +109,20 @@ func (m *telemetry) rested(t *protocol.Task) {
 	if t.ProcessState == core.Error {
 		return // not an end, because an operator can resume the order
 	}
-	m.orders.WithLabelValues(t.Workflow, state).Observe(t.End.At.Sub(t.Created).Std().Seconds())
+	m.orders.WithLabelValues(t.Workflow, state).Observe(elapsed(t.Created, t.End.At))
 	if t.ProcessState != core.Processed {
 		return
 	}
 	for i := range t.Steps {
 		if s := &t.Steps[i]; s.State == core.Processed && s.FirstClaim() != 0 && s.Finish.At != 0 {
-			m.steps.WithLabelValues(t.Workflow,
-				s.Name).Observe(s.Finish.At.Sub(s.FirstClaim()).Std().Seconds())
+			m.steps.WithLabelValues(t.Workflow, s.Name).Observe(elapsed(s.FirstClaim(), s.Finish.At))
 		}
 	}
 }
+
+// elapsed returns the seconds between two times. It is 0 if the clock was set back between them, because the sum of a
+// histogram must not decrease.
+func elapsed(from, to core.Time) float64 { return max(0, to.Sub(from).Std().Seconds()) }
 
 func (m *telemetry) replied(agent, operation string, r core.Reply) {
 	m.replies.WithLabelValues(agent, operation, string(r.Outcome)).Inc()

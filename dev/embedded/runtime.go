@@ -194,7 +194,7 @@ func (s *Runtime) start() {
 	receiving, stopReceiving := context.WithCancel(context.Background())
 	s.receiving = stopReceiving
 	work := s.work
-	s.samples.add(newSample(s.clock.Now()))
+	s.samples.add(newSample(s.clock.Now()), s.options.StatisticsEvery)
 	for _, name := range []string{port.Replies, port.Control, port.Tasks} {
 		p := &consumer{queue: s.queues.ours(name), handle: s.scheduler.Handle, clock: s.clock, log: s.log}
 		for range consumers {

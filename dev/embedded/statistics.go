@@ -34,16 +34,20 @@ type sample struct {
 	numbers map[figure]int // values; ended orders and replies are counted from the start of the process
 }
 
-// samples contains the last samples, oldest first.
+// samples contains the samples of the last intervals, oldest first.
 type samples struct {
 	mu  sync.Mutex
 	all []sample
 }
 
-func (s *samples) add(x sample) {
+// add adds the present sample. It removes the samples of intervals long ago, and those of a clock that was ahead.
+func (s *samples) add(x sample, every time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.all = slices.Delete(s.all, 0, max(len(s.all)-samplesKept, 0)) // n intervals need n+1 samples
+	s.all = slices.DeleteFunc(s.all, func(before sample) bool {
+		age := x.at.Sub(before.at)
+		return age < 0 || age > samplesKept*every
+	})
 	s.all = append(s.all, x)
 }
 
@@ -56,7 +60,7 @@ func (s *samples) copied() []sample {
 func (s *Runtime) sampleAlways(ctx context.Context) {
 	every(ctx, s.options.StatisticsEvery, func() {
 		if x, err := s.sample(); err == nil {
-			s.samples.add(x)
+			s.samples.add(x, s.options.StatisticsEvery)
 		} else if ctx.Err() == nil {
 			s.log.Warn("the statistics lack an interval", "error", err)
 		}

@@ -160,3 +160,23 @@ func TestStatisticsHaveGaps(t *testing.T) {
 		require.GreaterOrEqual(t, missing, 95)
 	})
 }
+
+// A clock that was ahead, and a machine that slept for longer than the series last, leave only what was measured since.
+func TestStatisticsAfterLeaps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newFixture(t, "30s")
+		var offset atomic.Int64
+		w.options.Clock = port.ClockFunc(func() time.Time { return time.Now().Add(time.Duration(offset.Load())) })
+		w.options.StatisticsEvery = 10 * time.Second
+		s := w.open()
+		defer closeRuntime(t, s)
+		for _, leap := range []time.Duration{30 * time.Minute, 0, 1000 * time.Hour} {
+			time.Sleep(time.Minute)
+			offset.Store(int64(leap))
+			time.Sleep(time.Minute)
+			x, err := s.Statistics(t.Context())
+			require.NoError(t, err)
+			require.WithinRange(t, x.From.Std(), w.options.Clock.Now().Add(-time.Hour), w.options.Clock.Now())
+		}
+	})
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"sync"
+	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -12,7 +13,7 @@ import (
 const (
 	// lengthEvery is the shortest time between two reads of a queue's length (P44, several agents can do
 	// one step).
-	lengthEvery = 10 * core.Second
+	lengthEvery = 10 * time.Second
 	// roundTime is the assumed time in which an agent handles as many requests as it takes at a time. It
 	// turns a queue length into a time, which the Scheduler can compare with measured waits.
 	roundTime = core.Second
@@ -55,7 +56,7 @@ func (l *lengths) due(now core.Time) (agents []string) {
 	defer l.mu.Unlock()
 	// the loop may go in any order, because the agents are independent
 	for agent, at := range l.asked {
-		if at == 0 || now.Sub(at) >= lengthEvery {
+		if !port.Recent(at.Std(), now.Std(), lengthEvery) {
 			agents = append(agents, agent)
 			l.asked[agent] = now
 		}

@@ -17,7 +17,9 @@ import (
 // P32, P27: a claim from before the queues were made proves nothing by the age of its request, even if the
 // queue is empty. A claim from after that counts.
 func TestAClaimFromBeforeTheQueuesIsNotCounted(t *testing.T) {
-	for name, since := range map[string]time.Duration{"before": -time.Second, "after": time.Second} {
+	for name, since := range map[string]time.Duration{
+		"before": -time.Second, "after": time.Second, "after, by a clock that was ahead": time.Hour,
+	} {
 		t.Run(name, func(t *testing.T) {
 			w := begun(t, actorstest.Definition(), 1, func(w *actorstest.World) {
 				w.Sweeping = func(c *supervisor.Config) { c.QueuesSince = core.TimeOf(w.Clock.Now().Add(since)) }
@@ -26,7 +28,7 @@ func TestAClaimFromBeforeTheQueuesIsNotCounted(t *testing.T) {
 			allowance := w.Task("o-1").Step("a").Claim.Allowance
 			w.Clock.Advance(31 * time.Second)
 			r := sweep(t, w)
-			if since > 0 {
+			if since == time.Second {
 				require.Equal(t, []int{0, 2}, []int{r.HandedBack, r.Uncounted})
 				require.Equal(t, allowance, w.Task("o-1").Step("a").Claim.Allowance)
 				return
@@ -85,7 +87,11 @@ func TestOneStepProbesAnOutage(t *testing.T) {
 		sweep(t, w)
 		require.Equal(t, 1, early())
 	}
+	w.Clock.Set(w.Clock.Now().Add(-5 * time.Minute))
+	sweep(t, w)
+	require.Equal(t, 1, early(), "after the clock was set back")
 	require.Zero(t, woken)
+	w.Clock.Advance(5 * time.Minute)
 	outage.Ended = core.TimeOf(w.Clock.Now())
 	sweep(t, w)
 	require.Equal(t, []int{3, 1}, []int{early(), woken})

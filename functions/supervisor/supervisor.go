@@ -135,9 +135,7 @@ func (w *sweep) outages(ctx context.Context) {
 	if w.cfg.Outages == nil || ctx.Err() != nil {
 		return
 	}
-	now := w.cfg.Clock.Now().UnixNano()
-	last := w.probed.Load()
-	probes := now-last >= int64(probeEvery) && w.probed.CompareAndSwap(last, now)
+	probes := w.isNext(&w.probed, probeEvery)
 	all, err := w.cfg.Outages(ctx)
 	for _, o := range all {
 		if o.Ended == 0 && !probes {
@@ -171,10 +169,15 @@ const Scheduler = "scheduler"
 // looks reports whether this sweep also looks at the damaged tasks. The first sweep of a process does, because
 // the process may run another program. Further looks are rare, because most deployments have no damaged task.
 func (s *Supervisor) looks() bool {
-	now := s.cfg.Clock.Now().UnixNano()
-	last := s.looked.Load()
-	since := time.Duration(now - last) // negative if the clock was set back
-	return (last == 0 || since < 0 || since >= engine.LookAgain/3) && s.looked.CompareAndSwap(last, now)
+	return s.isNext(&s.looked, engine.LookAgain/3)
+}
+
+// isNext reports whether something was last done at least an interval ago, and marks it as done now. The argument at
+// is the time of the last, in nanoseconds since 1970.
+func (s *Supervisor) isNext(at *atomic.Int64, interval time.Duration) bool {
+	now := s.cfg.Clock.Now()
+	last := at.Load()
+	return !port.Recent(time.Unix(0, last), now, interval) && at.CompareAndSwap(last, now.UnixNano())
 }
 
 type sweep struct {

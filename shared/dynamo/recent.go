@@ -42,7 +42,7 @@ func (l *listing) openRecords(ctx context.Context, entries []port.Due) ([]*port.
 	var places []int
 	l.recent.mu.Lock()
 	for i, e := range entries {
-		if known, is := l.recent.read[e]; is && now.Sub(known.at) < hold {
+		if known, is := l.recent.read[e]; is && port.Recent(known.at, now, hold) {
 			records[i] = known.record
 			continue
 		}
@@ -64,7 +64,7 @@ func (r *recent) remember(entries []port.Due, places []int, loaded []*port.Recor
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for e, known := range r.read {
-		if now.Sub(known.at) >= hold {
+		if !port.Recent(known.at, now, hold) {
 			delete(r.read, e)
 		}
 	}

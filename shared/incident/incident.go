@@ -245,7 +245,7 @@ func (s *Incidents) isNoted(id ID, now core.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	last, known := s.noted[id]
-	return known && recent(last, now, noteEvery)
+	return known && port.Recent(last.Std(), now.Std(), noteEvery)
 }
 
 func (s *Incidents) note(id ID, last core.Time) {

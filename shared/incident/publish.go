@@ -37,7 +37,7 @@ func (s *Incidents) start(x Incident, seen int, publication func(ctx context.Con
 	key := instance{x.ID, x.Opened, x.First.OrderID}
 	s.mu.Lock()
 	last := s.attempts[key]
-	paused := last.failed != 0 && recent(last.failed, core.TimeOf(s.cfg.Clock.Now()), tryAgain)
+	paused := last.failed != 0 && port.Recent(last.failed.Std(), s.cfg.Clock.Now(), tryAgain)
 	if last.running || last.ended > seen || paused {
 		s.mu.Unlock()
 		return
@@ -80,12 +80,6 @@ func (s *Incidents) forget(d document, seen int) {
 		x := d.find(key.ID)
 		return last.failed == 0 || x == nil || x.Opened != key.opened || x.First.OrderID != key.order
 	})
-}
-
-// recent reports whether a time is less than span before now. The time of a clock that was ahead is not recent.
-func recent(at, now core.Time, span time.Duration) bool {
-	since := now.Sub(at).Std()
-	return since < span && since > -port.MaxLeaseSkew
 }
 
 // correct replaces the times of a clock that was ahead by now. Otherwise no alert of the incident would be due
@@ -144,7 +138,7 @@ func (s *Incidents) isLeft(ctx context.Context, x Incident, now time.Time) bool 
 	s.mu.Lock()
 	at, was := s.left[x.ID]
 	s.mu.Unlock()
-	if was && recent(at, core.TimeOf(now), s.cfg.Window) {
+	if was && port.Recent(at.Std(), now, s.cfg.Window) {
 		return true
 	}
 	c, err := s.countOf(ctx, document{Open: []Incident{x}},

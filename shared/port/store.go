@@ -215,6 +215,13 @@ type Timer interface {
 	At(at time.Time, run func()) (stop func())
 }
 
+// Recent reports whether a time is less than span before now. A later time is not recent, because it is of a clock
+// that was ahead.
+func Recent(at, now time.Time, span time.Duration) bool {
+	age := now.Sub(at)
+	return 0 <= age && age < span
+}
+
 // ClockFunc implements Clock with a function.
 type ClockFunc func() time.Time
 

@@ -73,6 +73,7 @@ func (s step) takeCall(op core.Operation) {
 	c.Allowance = min(max(s.Claim.Allowance, agent.QueueAllowance, 2*s.at.Waits[name]),
 		max(s.d.MaxQueueTime, agent.QueueAllowance))
 	until := s.t.KnownUntil(s.def, s.i, s.at.Now)
+	s.leaveOutSilence()
 	s.take(state, c)
 	s.Claim.StopBy = s.at.Now.Add(s.Longest(s.d) + c.Allowance)
 	if until != 0 && !s.Claim.Undo { // after until, the call could take effect twice (P18)

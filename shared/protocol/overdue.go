@@ -64,10 +64,11 @@ func (s step) wakeNow() {
 // backlog hands a step back without counting a failure (P32, queue time is not a failure). If the request most
 // likely still waits in a queue, backlog doubles the allowance, up to the rest of maxQueueTime, so that the next
 // request can wait longer. A restart, and a reply that waits, say nothing about how long a request waits. After
-// maxQueueTime in total, the task stops for the operator.
+// maxQueueTime in total, the task stops for the operator. The time after completeBy does not count: then the machine
+// slept, or nothing ran.
 func (s step) backlog(queue core.QueueState) {
 	s.recordAttempt(OutcomeOverdue, core.CodeQueue)
-	s.Failures.Queued += s.at.Now.Sub(s.Claim.At)
+	s.Failures.Queued += min(s.at.Now, s.CompleteBy).Sub(s.Claim.At)
 	if queue == core.QueueHeld && s.Claim.At >= s.at.QueuesSince {
 		s.Claim.Allowance = max(s.Claim.Allowance, 1) * 2
 	}

@@ -360,6 +360,18 @@ func (s step) handBackUncounted(e core.Reply) {
 	s.Error.Polling = h.polling // recordFailure has removed the earlier values
 }
 
+// leaveOutSilence moves the begin of a series of hand-backs by the time that a step has waited too long, because
+// nothing ran (P45).
+func (s step) leaveOutSilence() {
+	late := s.at.Now.Sub(s.Wait.At.Add(s.def.Grace))
+	if s.Wait.At == 0 || late <= 0 || !s.Uncalled() {
+		return
+	}
+	last := *s.Error
+	last.Since = last.Since.Add(late)
+	s.Error = &last
+}
+
 // endHold ends a series of uncounted hand-backs. The last failure stays for people to see.
 func (s *Step) endHold() {
 	if s.Error != nil && s.Error.Since != 0 {

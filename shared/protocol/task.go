@@ -254,7 +254,7 @@ type Stops struct {
 type Failures struct {
 	Do   int `json:"FailureCount,omitzero"`
 	Undo int `json:"undoFailures,omitzero"`
-	// Queued is the total time of the attempts that were overdue because of a backlog (P32).
+	// Queued is the total time of the attempts that were overdue because of a backlog, each up to its completeBy (P32).
 	Queued core.Duration `json:"queued,omitzero"`
 }
 

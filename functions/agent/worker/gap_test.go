@@ -61,6 +61,9 @@ func TestFrozenWithAnOpenBreaker(t *testing.T) {
 	require.Equal(t, 2, calls)
 	handle()
 	require.Equal(t, 2, calls, "the failed probe opens the breaker again")
+	clock.Set(clock.Now().Add(-time.Hour))
+	handle()
+	require.Equal(t, 3, calls, "a clock that was ahead does not keep the breaker open")
 }
 
 // slowLedger takes its time over a write.

@@ -79,7 +79,13 @@ func (g *guard) permits() bool {
 }
 
 // remaining returns the time until an open breaker permits a probe. The caller holds g.mu.
-func (g *guard) remaining() time.Duration { return g.opened.Add(g.delay).Sub(g.clock.Now()) }
+func (g *guard) remaining() time.Duration {
+	now := g.clock.Now()
+	if !port.Recent(g.opened, now, g.delay) {
+		return 0
+	}
+	return g.opened.Add(g.delay).Sub(now)
+}
 
 // record records the outcome of a call. While the breaker is closed, several failures of the same key count
 // as one failure. So one order alone cannot open the breaker and stop all other orders (P45, "not now" is not

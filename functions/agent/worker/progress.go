@@ -8,6 +8,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
 // progressInterval is the shortest interval between two reports of a step with a long timeout. It is
@@ -67,7 +68,7 @@ func (r *reporter) report(ctx context.Context, percent int, note string) error {
 	w := r.h.w
 	now := r.h.w.Clock.Now()
 	left := r.h.stop().Sub(now)
-	if left <= 0 || !r.sent.IsZero() && now.Sub(r.sent) < min(progressInterval, r.timeout/3) {
+	if left <= 0 || port.Recent(r.sent, now, min(progressInterval, r.timeout/3)) {
 		return nil
 	}
 	q := r.h.req

@@ -35,7 +35,7 @@ func (v *Value[T]) Read(ctx context.Context, age time.Duration) (T, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	now := v.Clock.Now()
-	if v.known && now.Sub(v.at) < age {
+	if v.known && port.Recent(v.at, now, age) {
 		return v.value, nil
 	}
 	if v.known {

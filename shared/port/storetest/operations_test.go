@@ -245,8 +245,9 @@ func lists(q port.Query, size int, sorted bool) operation {
 		var all []string
 		for q := q; ; {
 			page, err := b.Store.List(ctx, q)
-			if err != nil || len(page.Records) > size {
-				return fmt.Sprintf("%d records in a page of %d, %s", len(page.Records), size, class(err))
+			if err != nil || len(page.Records) > size || page.Partial {
+				return fmt.Sprintf("%d records in a page of %d, partial %t, %s", len(page.Records), size, page.Partial,
+					class(err))
 			}
 			for _, record := range page.Records {
 				all = append(all, show(&record))

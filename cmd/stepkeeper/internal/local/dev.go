@@ -81,7 +81,8 @@ var devText = app.Text{
   stepkeeper dev --example=carriers
   stepkeeper dev --data /var/tmp/orders --listen 127.0.0.1:9000 --workflows ./workflows --agents agents.yaml`,
 	Long: `One process runs the intake, the Scheduler, the agents, the Supervisor and the store. It keeps its state in
-one folder and survives kill -9. It prints one line when it is ready. SIGINT or SIGTERM ends it within 5 seconds.
+one folder and survives kill -9. It prints one line when it is ready. SIGINT, SIGTERM or a closed terminal ends it
+within 5 seconds.
 
 It serves the HTTP API (described by /openapi.json), queues in SQS's JSON protocol, and the console at /.
 It listens on the loopback interface only. New orders use a changed workflow file at once.

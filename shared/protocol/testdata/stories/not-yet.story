@@ -38,6 +38,7 @@ event wake parcel/2
 ----
 12:00:30
     parcel Processing, attempt 3, locked by scheduler-1, complete by 12:01:00
+      error of attempt 2 at 12:00:20, breaker-open: no call was made, since 12:00:22.088, polling since 12:00:00
   -> parcel-agent: do-parcel (do/3), key o1/0/parcel, stop by 12:01:00 {"order":{"n":1}}
   due 12:00:25
 

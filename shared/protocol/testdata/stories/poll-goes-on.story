@@ -39,15 +39,16 @@ event wake a/2
 ----
 12:20:30
     a Processing, attempt 3, locked by scheduler-1, complete by 12:21:00
+      error of attempt 2 at 12:20:00, breaker-open: no call was made, since 12:20:22.057, polling since 12:00:00
   -> a-agent: do-a (do/3), key o1/0/a, stop by 12:21:00 {"order":{"n":1}}
   due 12:00:07.647
 
 event not-now a/3
 ----
-    a Pending, attempt 3, waits until 12:21:00, complete by 12:21:05
-      error of attempt 3 at 12:20:30, unauthorized: no call was made, since 12:20:00, polling since 12:00:00
+    a Pending, attempt 3, waits until 12:20:40.796, complete by 12:20:45.796
+      error of attempt 3 at 12:20:30, unauthorized: no call was made, since 12:20:22.057, polling since 12:00:00
     attempt a/3 ended: retry-later unauthorized
-  -> scheduler: wake a/3, at 12:21:00
+  -> scheduler: wake a/3, at 12:20:40.796
   due 12:00:07.647
 
 wait 30s
@@ -55,6 +56,7 @@ event wake a/3
 ----
 12:21:00
     a Processing, attempt 4, locked by scheduler-1, complete by 12:21:30
+      error of attempt 3 at 12:20:30, unauthorized: no call was made, since 12:20:36.261, polling since 12:00:00
   -> a-agent: do-a (do/4), key o1/0/a, stop by 12:21:30 {"order":{"n":1}}
   due 12:00:07.647
 
@@ -87,6 +89,7 @@ event wake a/5
 ----
 12:27:27.363
     a Processing, attempt 6, locked by scheduler-1, complete by 12:27:57.363
+      error of attempt 5 at 12:26:37.363, unauthorized: no call was made, since 12:27:19.680, polling since 12:00:00
   -> a-agent: do-a (do/6), key o1/0/a, stop by 12:27:57.363 {"order":{"n":1}}
   due 12:00:07.647
 
