@@ -27,6 +27,8 @@ type Call struct {
 	Header http.Header
 	Form   url.Values // fields of the query protocol
 	Body   string
+
+	gone <-chan struct{} // closed when the caller has gone
 }
 
 // Answers is what AWS responds to a call of any service: the status and the text. A text that begins with < is XML.
@@ -35,7 +37,7 @@ type Answers func(Call) (status int, text string)
 
 // ServeHTTP implements http.Handler.
 func (a Answers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	c := Call{Host: cmp.Or(r.Host, r.URL.Host), Path: r.URL.EscapedPath(), Header: r.Header}
+	c := Call{Host: cmp.Or(r.Host, r.URL.Host), Path: r.URL.EscapedPath(), Header: r.Header, gone: r.Context().Done()}
 	if r.Body != nil { // a client's request may have none
 		body, _ := io.ReadAll(r.Body)
 		c.Body = string(body)
