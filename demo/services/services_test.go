@@ -137,6 +137,7 @@ func TestGrades(t *testing.T) {
 			"plain: cancels one at a time",
 			"book=200 book=200 cancel=200 ?book=200 cancel=200 ?book=404 cancel=409", "do do undo undo",
 		},
+		{"plain: booked again", "book=200 cancel=200 ?cancel=200 book=200 ?cancel=404", "do undo do"},
 		{"plain: nothing to cancel", "cancel=409 ?cancel=404", ""},
 	}
 	for _, c := range cases {
