@@ -526,7 +526,7 @@ func TestWhatTheServerReports(t *testing.T) {
 	require.Len(t, all[1].Problems, 1)
 	s, err := r.client.Schedules(r.ctx)
 	require.NoError(t, err)
-	require.Len(t, s, 1)
+	require.Len(t, s, 2)
 	require.Equal(t, 3, s[0].Started)
 	require.NotZero(t, s[0].Starts[0].At)
 	require.NotEmpty(t, s[0].Skipped[0].Why)

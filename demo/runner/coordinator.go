@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/client"
-	"github.com/stepkeeper/stepkeeper/demo/operator"
 	"github.com/stepkeeper/stepkeeper/demo/services"
 	"github.com/stepkeeper/stepkeeper/demo/stage"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -30,7 +29,7 @@ type coordinator struct {
 	*stage.Stage
 	o        Options
 	book     *stage.Book
-	operator *operator.Operator
+	operator *stage.Operator
 	screen   screen
 	rng      *rand.Rand
 	began    time.Time

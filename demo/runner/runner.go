@@ -10,7 +10,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/stepkeeper/stepkeeper/demo/operator"
 	"github.com/stepkeeper/stepkeeper/demo/process"
 	"github.com/stepkeeper/stepkeeper/demo/services"
 	"github.com/stepkeeper/stepkeeper/demo/shop"
@@ -88,7 +87,7 @@ func run(ctx context.Context, o Options, dir string) (report Report, err error) 
 	d := &coordinator{
 		Stage: st, o: o, book: book, lines: lines, began: began,
 		rng:      rand.New(rand.NewPCG(o.Seed, 0x6b696c6c)),
-		operator: operator.New(st.Fleet, st.Engine.Client),
+		operator: stage.NewOperator(st.Fleet, st.Engine.Client),
 		screen:   newScreen(o.Out, o.Terminal, lines),
 	}
 	err = d.coordinate(ctx)

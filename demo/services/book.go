@@ -93,14 +93,15 @@ func (b *book) reverse(key string) error {
 	defer b.mu.Unlock()
 	h := b.keys[key]
 	r := row{Kind: "fence", Key: key, Unit: "none"}
-	if n := len(h.open) - 1; n >= 0 {
-		r = h.open[n]
+	switch last := len(h.open) - 1; {
+	case last >= 0:
+		r = h.open[last]
 		r.Kind = "undo"
 		r.Parts = slices.Clone(r.Parts)
-		h.open = h.open[:n]
-	} else if b.grade == plain {
+		h.open = h.open[:last]
+	case b.grade == plain:
 		return conflict("nothing-to-cancel", "nothing is open under this key")
-	} else if b.grade == idempotent || h.undone {
+	case b.grade == idempotent || h.undone:
 		return nil
 	}
 	r.Output = "{}"

@@ -9,12 +9,12 @@ import (
 
 // Prefixes of SKUs with special behaviour.
 const (
-	SoldOut       = "SOLDOUT-" // prefix of SKUs that are never in stock
-	Limited       = "LTD-"     // prefix of SKUs with the small stock LimitedPieces
+	soldOut       = "SOLDOUT-" // prefix of SKUs that are never in stock
+	limited       = "LTD-"     // prefix of SKUs with the small stock LimitedPieces
 	LimitedPieces = 25
 )
 
-// usualPieces is the stock of a SKU that has neither of the prefixes SoldOut and Limited.
+// usualPieces is the stock of a SKU that has neither of the prefixes soldOut and limited.
 const usualPieces = 1_000_000
 
 type line struct {
@@ -28,9 +28,9 @@ func inventory() *service {
 		read: readReserve,
 		opening: func(sku string) int64 {
 			switch {
-			case strings.HasPrefix(sku, SoldOut):
+			case strings.HasPrefix(sku, soldOut):
 				return 0
-			case strings.HasPrefix(sku, Limited):
+			case strings.HasPrefix(sku, limited):
 				return LimitedPieces
 			}
 			return usualPieces

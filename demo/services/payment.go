@@ -9,9 +9,9 @@ import (
 
 // Prefixes of cards that the payment service refuses.
 const (
-	Declined = "tok_declined" // the bank declines the card
-	Expired  = "tok_expired"
-	Empty    = "tok_empty" // the card has no money left
+	declinedCard = "tok_declined" // the bank declines the card
+	expiredCard  = "tok_expired"
+	emptyCard    = "tok_empty" // the card has no money left
 )
 
 // cardLimit is the limit of a card for each currency, in minor units.
@@ -24,7 +24,7 @@ func payment() *service {
 		name: Payment, do: "charge", undo: "refund", grade: idempotent,
 		read: readCharge,
 		opening: func(account string) int64 {
-			if strings.HasPrefix(account, Empty) {
+			if strings.HasPrefix(account, emptyCard) {
 				return 0
 			}
 			return cardLimit
@@ -45,9 +45,9 @@ func readCharge(key string, input []byte) (row, error) {
 	case err != nil, in.Card == "", in.Amount <= 0, !currency.MatchString(in.Currency):
 		return row{}, unprocessable("bad-input",
 			"a charge needs a card, a positive amount in whole minor units and a currency of three letters")
-	case strings.HasPrefix(in.Card, Declined):
+	case strings.HasPrefix(in.Card, declinedCard):
 		return row{}, unprocessable("card-declined", "the bank declined the card")
-	case strings.HasPrefix(in.Card, Expired):
+	case strings.HasPrefix(in.Card, expiredCard):
 		return row{}, unprocessable("card-expired", "the card has expired")
 	}
 	return row{

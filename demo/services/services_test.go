@@ -137,6 +137,7 @@ func TestGrades(t *testing.T) {
 			"plain: cancels one at a time",
 			"book=200 book=200 cancel=200 ?book=200 cancel=200 ?book=404 cancel=409", "do do undo undo",
 		},
+		{"plain: booked again", "book=200 cancel=200 ?cancel=200 book=200 ?cancel=404", "do undo do"},
 		{"plain: nothing to cancel", "cancel=409 ?cancel=404", ""},
 	}
 	for _, c := range cases {
@@ -336,7 +337,9 @@ func TestAgentsFile(t *testing.T) {
 	all, err := agentsfile.Read(services.AgentsFile("http://127.0.0.1:1", services.Notification))
 	require.NoError(t, err)
 	require.True(t, all.Agents[services.Notification].External)
-	for name, checked := range map[string]bool{services.Inventory: true, services.Payment: true, services.Shipping: false} {
+	for name, checked := range map[string]bool{
+		services.Inventory: true, services.Payment: true, services.Shipping: false,
+	} {
 		a := all.Agents[name]
 		require.Equal(t, "http://127.0.0.1:1/"+name, string(a.URL))
 		require.Len(t, a.Operations, 2, name)

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Unserved is a country that no carrier serves.
-const Unserved = "AQ"
+// unserved is a country that no carrier serves.
+const unserved = "AQ"
 
 // parcelsADay is the capacity of the carrier. No demo sends so many parcels.
 const parcelsADay = 1_000_000_000
@@ -29,8 +29,8 @@ func readBook(key string, input []byte) (row, error) {
 	switch err := json.Unmarshal(input, &in); {
 	case err != nil, in.ShipTo.Country == "":
 		return row{}, unprocessable("bad-input", "a booking needs shipTo with a country")
-	case in.ShipTo.Country == Unserved:
-		return row{}, unprocessable("country-not-served", "no carrier goes to %s", Unserved)
+	case in.ShipTo.Country == unserved:
+		return row{}, unprocessable("country-not-served", "no carrier goes to %s", unserved)
 	}
 	return row{
 		Amount: 1, Unit: "parcel",

@@ -1,5 +1,6 @@
 // Package stage contains the parts that the demo and the soak test share. These are the remote services,
-// Stepkeeper as a process, the application's record of its orders, and the audit of the services' ledgers.
+// Stepkeeper as a process, the application's record of its orders, the operator, and the audit of the services'
+// ledgers.
 package stage
 
 import (

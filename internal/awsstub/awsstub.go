@@ -5,15 +5,12 @@
 package awsstub
 
 import (
-	"context"
 	"crypto/md5" //nolint:gosec // SQS's checksum of a message
 	"encoding/hex"
 	"encoding/json"
-	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -52,54 +49,38 @@ func New(t *testing.T) *Stub {
 		down: map[string]bool{}, hangs: map[string]chan struct{}{}, sent: map[string][]string{},
 		kept: map[string]*table{}, depths: map[string][2]int{},
 	}
-	s.Server = httptest.NewServer(http.HandlerFunc(s.serve))
+	s.Server = httptest.NewServer(Answers(s.answers))
 	t.Cleanup(s.Server.Close)
 	return s
 }
 
-// Fail makes an operation such as "AmazonSQS.SendMessageBatch" fail.
-func (s *Stub) Fail(target string) {
+// Fail makes an operation such as "sqs:SendMessageBatch" fail.
+func (s *Stub) Fail(action string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.down[target] = true
+	s.down[action] = true
 }
 
 // Allow makes an operation succeed again after Fail.
-func (s *Stub) Allow(target string) {
+func (s *Stub) Allow(action string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.down, target)
+	delete(s.down, action)
 }
 
 // Hang makes calls of an operation block. The blocked calls continue when the test calls the returned
 // function.
-func (s *Stub) Hang(target string) (end func()) {
+func (s *Stub) Hang(action string) (end func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	ended := make(chan struct{})
-	s.hangs[target] = ended
+	s.hangs[action] = ended
 	return sync.OnceFunc(func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		delete(s.hangs, target)
+		delete(s.hangs, action)
 		close(ended)
 	})
-}
-
-// wait blocks while the operation hangs. It returns false if the caller disconnects first.
-func (s *Stub) wait(ctx context.Context, target string) bool {
-	s.mu.Lock()
-	ended := s.hangs[target]
-	s.mu.Unlock()
-	if ended == nil {
-		return true
-	}
-	select {
-	case <-ended:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // Refuse sets a function that selects entries of SendMessageBatch. Only the selected entries of a batch fail.
@@ -199,79 +180,67 @@ type call struct {
 	Key, Item                 Item
 	ConditionExpression       string
 	ExpressionAttributeValues Item
-	topic, published          string
 }
 
 func (c *call) queue() string { return c.QueueURL[strings.LastIndexByte(c.QueueURL, '/')+1:] }
 
-func (s *Stub) serve(w http.ResponseWriter, r *http.Request) {
-	body, _ := io.ReadAll(r.Body)
-	target := r.Header.Get("X-Amz-Target")
+func (s *Stub) answers(c Call) (int, string) {
 	var in call
-	if target == "" { // a request to SNS has no target header
-		form, _ := url.ParseQuery(string(body))
-		target = "SNS." + form.Get("Action")
-		in.topic = form.Get("TopicArn")
-		in.published = form.Get("Message")
-	} else {
-		_ = json.Unmarshal(body, &in)
-	}
-	operation := target[strings.LastIndexByte(target, '.')+1:]
-	if !s.wait(r.Context(), target) {
-		return
+	_ = json.Unmarshal([]byte(c.Body), &in) // a request to SNS is a form
+	s.mu.Lock()
+	hangs := s.hangs[c.Action]
+	s.mu.Unlock()
+	if hangs != nil {
+		select {
+		case <-hangs:
+		case <-c.gone:
+			return 0, ""
+		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.calls = append(s.calls,
-		strings.TrimSpace(operation+" "+in.queue()+in.TableName+in.SecretID+in.Name+in.topic))
-	w.Header().Set("Content-Type", "application/x-amz-json-1.0")
-	if s.down[target] {
-		fail(w, "AccessDeniedException", map[string]any{"message": "set to fail"})
-		return
+	_, operation, _ := strings.Cut(c.Action, ":")
+	s.calls = append(s.calls, strings.TrimSpace(operation+" "+in.queue()+in.TableName+in.SecretID+in.Name+
+		c.Form.Get("TopicArn")))
+	if s.down[c.Action] {
+		return failed("AccessDeniedException", map[string]any{"message": "set to fail"})
 	}
-	s.answer(w, operation, &in)
-}
-
-func (s *Stub) answer(w http.ResponseWriter, operation string, in *call) {
 	kept := s.kept[in.TableName]
 	switch {
 	case operation == "SendMessageBatch":
-		s.send(w, in)
+		return s.send(&in)
 	case operation == "ChangeMessageVisibilityBatch":
 		for _, e := range in.Entries {
 			e.Queue = in.queue()
 			s.extended = append(s.extended, e.Extension)
 		}
-		_, _ = io.WriteString(w, `{}`)
 	case operation == "GetQueueAttributes":
-		s.depth(w, in.queue())
+		return s.depth(in.queue())
 	case operation == "Publish":
-		s.published = append(s.published, in.published)
-		w.Header().Set("Content-Type", "text/xml")
-		_, _ = io.WriteString(w,
-			`<PublishResponse><PublishResult><MessageId>m</MessageId></PublishResult></PublishResponse>`)
+		s.published = append(s.published, c.Form.Get("Message"))
+		return http.StatusOK,
+			`<PublishResponse><PublishResult><MessageId>m</MessageId></PublishResult></PublishResponse>`
 	case operation == "GetSecretValue":
-		_, _ = io.WriteString(w, `{"SecretString":"s3cret"}`)
+		return http.StatusOK, `{"SecretString":"s3cret"}`
 	case operation == "GetParameter":
-		_, _ = io.WriteString(w, `{"Parameter":{"Value":"p4ram"}}`)
+		return http.StatusOK, `{"Parameter":{"Value":"p4ram"}}`
 	case operation == "GetItem" && kept != nil:
-		kept.get(w, in)
+		return kept.get(&in)
 	case operation == "PutItem" && kept != nil:
-		kept.put(w, in)
+		return kept.put(&in)
 	case operation == "Query" && kept != nil:
-		kept.query(w, in)
-	default:
-		_, _ = io.WriteString(w, `{}`)
+		return kept.query(&in)
 	}
+	return http.StatusOK, `{}`
 }
 
-func (s *Stub) send(w http.ResponseWriter, in *call) {
+func (s *Stub) send(in *call) (int, string) {
 	taken := []any{}
-	failed := []any{}
+	refused := []any{}
 	for _, e := range in.Entries {
 		if s.refused != nil {
 			if no, senderFault := s.refused(in.queue(), e.MessageBody); no {
-				failed = append(failed, map[string]any{
+				refused = append(refused, map[string]any{
 					"Id": e.ID, "SenderFault": senderFault,
 					"Code": "InternalFailure", "Message": "set to fail",
 				})
@@ -285,24 +254,27 @@ func (s *Stub) send(w http.ResponseWriter, in *call) {
 			"MD5OfMessageBody": hex.EncodeToString(sum[:]),
 		})
 	}
-	_ = json.NewEncoder(w).Encode(map[string]any{"Successful": taken, "Failed": failed})
+	return encoded(http.StatusOK, map[string]any{"Successful": taken, "Failed": refused})
 }
 
-func (s *Stub) depth(w http.ResponseWriter, queue string) {
+func (s *Stub) depth(queue string) (int, string) {
 	depth := s.depths[queue]
 	if depth[0] < 0 {
-		fail(w, "com.amazonaws.sqs#QueueDoesNotExist", map[string]any{"message": "set not to exist"})
-		return
+		return failed("com.amazonaws.sqs#QueueDoesNotExist", map[string]any{"message": "set not to exist"})
 	}
-	_ = json.NewEncoder(w).Encode(map[string]any{"Attributes": map[string]string{
+	return encoded(http.StatusOK, map[string]any{"Attributes": map[string]string{
 		"ApproximateNumberOfMessages":           strconv.Itoa(depth[0]),
 		"ApproximateNumberOfMessagesNotVisible": strconv.Itoa(depth[1]),
 		"ApproximateNumberOfMessagesDelayed":    "0",
 	}})
 }
 
-func fail(w http.ResponseWriter, kind string, more map[string]any) {
-	w.WriteHeader(http.StatusBadRequest)
+func failed(kind string, more map[string]any) (int, string) {
 	more["__type"] = kind
-	_ = json.NewEncoder(w).Encode(more)
+	return encoded(http.StatusBadRequest, more)
+}
+
+func encoded(status int, v any) (int, string) {
+	text, _ := json.Marshal(v) // plain data
+	return status, string(text)
 }

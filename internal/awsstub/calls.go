@@ -1,6 +1,7 @@
 package awsstub
 
 import (
+	"cmp"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -26,45 +27,60 @@ type Call struct {
 	Header http.Header
 	Form   url.Values // fields of the query protocol
 	Body   string
+
+	gone <-chan struct{} // closed when the caller has gone
 }
 
-// Answers serves calls of any service of AWS: answer returns the status and the text of each response. A text
-// that begins with < is XML.
-func Answers(answer func(Call) (status int, text string)) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+// Answers is what AWS responds to a call of any service: the status and the text. A text that begins with < is XML.
+// The status 0 means that no response comes before the context of the call ends.
+type Answers func(Call) (status int, text string)
+
+// ServeHTTP implements http.Handler.
+func (a Answers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	c := Call{Host: cmp.Or(r.Host, r.URL.Host), Path: r.URL.EscapedPath(), Header: r.Header, gone: r.Context().Done()}
+	if r.Body != nil { // a client's request may have none
 		body, _ := io.ReadAll(r.Body)
-		c := Call{Host: r.Host, Path: r.URL.EscapedPath(), Header: r.Header, Body: string(body)}
-		c.Form, _ = url.ParseQuery(c.Body)
-		// Credential=KEY/20261129/eu-central-1/sns/aws4_request
-		_, scope, _ := strings.Cut(r.Header.Get("Authorization"), "Credential=")
-		operation := r.Header.Get("X-Amz-Target")
-		operation = operation[strings.LastIndexByte(operation, '.')+1:]
-		if operation == "" {
-			operation = c.Form.Get("Action")
-		}
-		if operation == "" {
-			operation = r.Method
-		}
-		if parts := strings.Split(scope, "/"); len(parts) > 4 {
-			c.Region = parts[2]
-			c.Action = parts[3] + ":" + operation
-		}
-		status, text := answer(c)
-		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
-		if strings.HasPrefix(text, "<") {
-			w.Header().Set("Content-Type", "text/xml")
-		}
-		w.WriteHeader(status)
-		_, _ = io.WriteString(w, text)
-	})
+		c.Body = string(body)
+	}
+	c.Form, _ = url.ParseQuery(c.Body)
+	// Credential=KEY/20261129/eu-central-1/sns/aws4_request
+	_, scope, _ := strings.Cut(r.Header.Get("Authorization"), "Credential=")
+	operation := r.Header.Get("X-Amz-Target")
+	operation = cmp.Or(operation[strings.LastIndexByte(operation, '.')+1:], c.Form.Get("Action"), r.Method)
+	if parts := strings.Split(scope, "/"); len(parts) > 4 {
+		c.Region = parts[2]
+		c.Action = parts[3] + ":" + operation
+	}
+	status, text := a(c)
+	if status == 0 {
+		<-r.Context().Done()
+		return
+	}
+	w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+	if strings.HasPrefix(text, "<") {
+		w.Header().Set("Content-Type", "text/xml")
+	}
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, text)
 }
 
-// Config returns a configuration of the SDK whose calls a server on loopback answers.
-func Config(t testing.TB, answer func(Call) (status int, text string)) aws.Config {
+// RoundTrip implements http.RoundTripper without a network, so that time can be that of testing/synctest.
+func (a Answers) RoundTrip(r *http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	w.Header().Set("Date", time.Now().UTC().Format(http.TimeFormat)) // as a server does
+	a.ServeHTTP(w, r)
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
+	return w.Result(), nil
+}
+
+// Config returns a configuration of the SDK whose calls a test answers. No network is used.
+func Config(t testing.TB, answers Answers) aws.Config {
 	t.Helper()
-	server := httptest.NewServer(Answers(answer))
-	t.Cleanup(server.Close)
-	return ConfigAt(t, server.URL)
+	c := ConfigAt(t, "http://127.0.0.1:9")
+	c.HTTPClient = &http.Client{Transport: answers}
+	return c
 }
 
 // ConfigAt returns a configuration of the SDK with an endpoint for all services, or with AWS itself if the

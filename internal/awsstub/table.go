@@ -2,7 +2,6 @@ package awsstub
 
 import (
 	"cmp"
-	"encoding/json"
 	"net/http"
 	"slices"
 	"strconv"
@@ -33,22 +32,21 @@ type table struct {
 	items map[string]Item
 }
 
-func (t *table) get(w http.ResponseWriter, in *call) {
+func (t *table) get(in *call) (int, string) {
 	out := map[string]any{}
 	if there := t.items[in.Key.text(t.key)]; there != nil {
 		out["Item"] = there
 	}
-	_ = json.NewEncoder(w).Encode(out)
+	return encoded(http.StatusOK, out)
 }
 
-func (t *table) put(w http.ResponseWriter, in *call) {
+func (t *table) put(in *call) (int, string) {
 	there := t.items[in.Item.text(t.key)]
 	if !met(there, in) {
-		fail(w, conditionFailed, map[string]any{"message": "The conditional request failed", "Item": there})
-		return
+		return failed(conditionFailed, map[string]any{"message": "The conditional request failed", "Item": there})
 	}
 	t.items[in.Item.text(t.key)] = in.Item
-	_ = json.NewEncoder(w).Encode(map[string]any{})
+	return http.StatusOK, `{}`
 }
 
 func met(there Item, in *call) bool {
@@ -66,7 +64,7 @@ func met(there Item, in *call) bool {
 	return there.text("Version") == in.ExpressionAttributeValues.text(":expected")
 }
 
-func (t *table) query(w http.ResponseWriter, in *call) {
+func (t *table) query(in *call) (int, string) {
 	v := in.ExpressionAttributeValues
 	items := []Item{}
 	for _, i := range t.items {
@@ -76,5 +74,5 @@ func (t *table) query(w http.ResponseWriter, in *call) {
 		}
 	}
 	slices.SortFunc(items, func(a, b Item) int { return cmp.Compare(a.number("dueAt"), b.number("dueAt")) })
-	_ = json.NewEncoder(w).Encode(map[string]any{"Count": len(items), "Items": items})
+	return encoded(http.StatusOK, map[string]any{"Count": len(items), "Items": items})
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -20,6 +19,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/stretchr/testify/require"
 
+	"github.com/stepkeeper/stepkeeper/internal/awsstub"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
@@ -155,11 +155,9 @@ func scripted(t *testing.T, answers ...func(request) (int, string)) *dynamo.Stor
 func scriptedWith(t *testing.T, answers ...func(request) (int, string)) (*dynamo.Store, *dynamodb.Client) {
 	t.Helper()
 	var n atomic.Int64
-	c := dynamo.NewClient(without(t, func(r *http.Request) (int, string) {
+	c := dynamo.NewClient(without(t, func(c awsstub.Call) (int, string) {
 		var in request
-		if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
-			t.Error(err)
-		}
+		require.NoError(t, json.Unmarshal([]byte(c.Body), &in))
 		return answers[min(int(n.Add(1)), len(answers))-1](in)
 	}))
 	return dynamo.New(c, dynamo.Tables{Orders: "o", Definitions: "d"}, dynamo.Options{}), c
@@ -297,28 +295,13 @@ func TestReadsFailOneByOne(t *testing.T) {
 	})
 }
 
-type transport func(*http.Request) (*http.Response, error)
-
-func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
-
 // without returns the settings of clients whose calls pass through no socket, so that time can be the clock of
-// synctest. A status of 0 is no answer before the end of the request's context.
-func without(t *testing.T, answer func(*http.Request) (int, string)) aws.Config {
+// synctest.
+func without(t *testing.T, answers awsstub.Answers) aws.Config {
 	t.Helper()
-	dynamoDB := transport(func(r *http.Request) (*http.Response, error) {
-		status, body := answer(r)
-		if status == 0 {
-			<-r.Context().Done()
-			return nil, r.Context().Err()
-		}
-		return &http.Response{
-			StatusCode: status, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
-			Body: io.NopCloser(strings.NewReader(body)), Request: r,
-		}, nil
-	})
 	c, err := awsclient.Load(t.Context(), awsclient.Options{
 		Endpoint: "http://localhost", Region: "us-east-1",
-		Wrap: func(http.RoundTripper) http.RoundTripper { return dynamoDB },
+		Wrap: func(http.RoundTripper) http.RoundTripper { return answers },
 	})
 	require.NoError(t, err)
 	return c
@@ -328,7 +311,7 @@ func without(t *testing.T, answer func(*http.Request) (int, string)) aws.Config 
 func handlerStore(t *testing.T, answer func(attempt int64) (int, string)) (*dynamo.Store, *atomic.Int64) {
 	t.Helper()
 	var n atomic.Int64
-	c := without(t, func(*http.Request) (int, string) { return answer(n.Add(1)) })
+	c := without(t, func(awsstub.Call) (int, string) { return answer(n.Add(1)) })
 	return dynamo.New(dynamo.NewHandlerClient(c), dynamo.Tables{Orders: "o", Definitions: "d"},
 		dynamo.Options{}), &n
 }
@@ -336,7 +319,7 @@ func handlerStore(t *testing.T, answer func(attempt int64) (int, string)) (*dyna
 // The worker gives a write to its ledger less than a second near the end of its handler, and the call has all of it.
 func TestACallToALedgerHasAllOfItsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := without(t, func(*http.Request) (int, string) { return 0, "" })
+		c := without(t, func(awsstub.Call) (int, string) { return 0, "" })
 		start := time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), 700*time.Millisecond)
 		defer cancel()

@@ -3,7 +3,6 @@ package eventbus_test
 import (
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -82,28 +81,20 @@ func TestEvent(t *testing.T) {
 	}
 }
 
-// hosts is an HTTP client that accepts one event, and keeps the hosts that are called.
-type hosts []string
-
-func (h *hosts) Do(r *http.Request) (*http.Response, error) {
-	*h = append(*h, r.URL.Host)
-	return &http.Response{
-		StatusCode: http.StatusOK, Header: http.Header{},
-		Body: io.NopCloser(strings.NewReader(`{"Entries":[{"EventId":"e"}]}`)),
-	}, nil
-}
-
 // A bus is called in its own Region, wherever the functions run.
 func TestRegionOfTheBus(t *testing.T) {
 	address, err := awsarn.Parse(arn)
 	require.NoError(t, err)
-	var called hosts
+	var called []string
 	c := awsstub.ConfigAt(t, "")
 	c.Region = "eu-west-1"
-	c.HTTPClient = &called
+	c.HTTPClient = &http.Client{Transport: awsstub.Answers(func(c awsstub.Call) (int, string) {
+		called = append(called, c.Host)
+		return http.StatusOK, `{"Entries":[{"EventId":"e"}]}`
+	})}
 	b := eventbus.New(c, "events", address)
 	require.NoError(t, b.Send(t.Context(), []port.Message{status("o-1", 1)})[0])
-	require.EqualValues(t, []string{"events.eu-central-1.amazonaws.com"}, called)
+	require.Equal(t, []string{"events.eu-central-1.amazonaws.com"}, called)
 }
 
 // Entries that the bus refuses are named, so that their orders send them again; the others count as sent.

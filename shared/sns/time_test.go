@@ -2,9 +2,7 @@ package sns_test
 
 import (
 	"context"
-	"io"
 	"net/http"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,22 +13,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/sns"
 )
-
-// hanging is an SNS that does not answer the first attempts, or any.
-type hanging struct{ calls, most int }
-
-func (h *hanging) RoundTrip(r *http.Request) (*http.Response, error) {
-	h.calls++
-	if h.calls <= h.most {
-		<-r.Context().Done()
-		return nil, r.Context().Err()
-	}
-	const answer = `<PublishResponse><PublishResult><MessageId>m</MessageId></PublishResult></PublishResponse>`
-	return &http.Response{
-		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/xml"}},
-		Body: io.NopCloser(strings.NewReader(answer)), Request: r,
-	}, nil
-}
 
 // A publication outlives an attempt that gets no answer, and ends after ten seconds.
 func TestTimeOfAPublication(t *testing.T) {
@@ -43,13 +25,18 @@ func TestTimeOfAPublication(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				h := &hanging{most: c.hangs}
-				config := awsstub.ConfigAt(t, "")
-				config.HTTPClient = &http.Client{Transport: h}
+				calls := 0
+				config := awsstub.Config(t, func(awsstub.Call) (int, string) {
+					calls++
+					if calls <= c.hangs {
+						return 0, ""
+					}
+					return http.StatusOK, `<PublishResponse><PublishResult><MessageId>m</MessageId></PublishResult></PublishResponse>`
+				})
 				began := time.Now()
 				err := sns.New(config, "arn:aws:sns:r:1:alerts").Send(context.Background(), message.Alert{})
 				require.ErrorIs(t, err, c.ended)
-				require.GreaterOrEqual(t, h.calls, c.calls)
+				require.GreaterOrEqual(t, calls, c.calls)
 				require.LessOrEqual(t, time.Since(began), 10*time.Second)
 			})
 		})

@@ -2,55 +2,40 @@ package sqs_test
 
 import (
 	"context"
-	"io"
 	"net/http"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/stepkeeper/stepkeeper/internal/awsstub"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/sqs"
 )
 
-// slow is a transport to an SQS that answers each request after its own time, or never if that is negative.
-type slow struct {
-	times []time.Duration
-	calls int
-}
-
-func (s *slow) RoundTrip(r *http.Request) (*http.Response, error) {
-	answer := s.times[min(s.calls, len(s.times)-1)]
-	s.calls++
-	var passed <-chan time.Time
-	if answer >= 0 {
-		passed = time.After(answer)
-	}
-	select {
-	case <-r.Context().Done():
-		return nil, r.Context().Err()
-	case <-passed:
-	}
-	return &http.Response{
-		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
-		Body: io.NopCloser(strings.NewReader(`{}`)), Request: r,
-	}, nil
-}
-
-// overSlow returns a queue behind the transport, with the stated defaults of package wire.
-func overSlow(t *testing.T, s *slow) port.Queue {
+// overSlow returns a queue with the stated defaults of package wire. SQS answers each request after its own time, or
+// never if that is negative.
+func overSlow(t *testing.T, times []time.Duration) (q port.Queue, calls *int) {
 	t.Helper()
+	calls = new(int)
 	env := map[string]string{"AWS_REGION": "r", "AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "secret"}
 	c, err := wire.Environment(func(name string) (string, bool) { v, set := env[name]; return v, set })
 	require.NoError(t, err)
-	c.HTTPClient = &http.Client{Transport: s}
+	c.HTTPClient = &http.Client{Transport: awsstub.Answers(func(awsstub.Call) (int, string) {
+		takes := times[min(*calls, len(times)-1)]
+		*calls++
+		if takes < 0 {
+			return 0, ""
+		}
+		time.Sleep(takes)
+		return http.StatusOK, `{}`
+	})}
 	queues := sqs.New(c, sqs.Config{URLs: map[string]string{"replies": "http://127.0.0.1/1/replies"}})
-	q, err := queues.Queue("replies")
+	q, err = queues.Queue("replies")
 	require.NoError(t, err)
-	return q
+	return q, calls
 }
 
 // A call outlives an attempt without an answer, and a long poll has its wait in addition. Times are those of
@@ -82,13 +67,12 @@ func TestTimeOfACall(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				server := &slow{times: c.times}
-				q := overSlow(t, server)
+				q, calls := overSlow(t, c.times)
 				start := time.Now()
 				err := c.call(q)
 				require.LessOrEqual(t, time.Since(start), c.within)
 				require.Equal(t, err != nil, c.fails)
-				require.GreaterOrEqual(t, server.calls, c.calls)
+				require.GreaterOrEqual(t, *calls, c.calls)
 			})
 		})
 	}

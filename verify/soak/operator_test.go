@@ -9,7 +9,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/demo/audit"
-	"github.com/stepkeeper/stepkeeper/demo/operator"
+	"github.com/stepkeeper/stepkeeper/demo/stage"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
@@ -28,7 +28,7 @@ const (
 
 // operatorLoop simulates the operator, who handles stopped orders and resubmits some undone orders.
 type operatorLoop struct {
-	*operator.Operator
+	*stage.Operator
 	site     *site
 	seed     uint64
 	say      func(format string, args ...any)
@@ -40,7 +40,7 @@ type operatorLoop struct {
 
 func newOperatorLoop(s *site, seed uint64, say func(string, ...any)) *operatorLoop {
 	d := &operatorLoop{site: s, seed: seed, say: say, again: map[string]bool{}, outdated: map[string]bool{}}
-	d.Operator = operator.New(s.Fleet, func() *client.Client { return s.api })
+	d.Operator = stage.NewOperator(s.Fleet, func() *client.Client { return s.api })
 	d.Now = s.now
 	d.Undoes = func(id string) bool { return chance(seed, "undo", id) < undoShare }
 	return d

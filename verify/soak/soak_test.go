@@ -8,8 +8,6 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -91,21 +89,8 @@ func short(t *testing.T) Options {
 	return Options{
 		Seed: 3, Length: 5 * time.Second, Rate: 20,
 		Dir:    filepath.Join(t.TempDir(), "soak"),
-		Report: filepath.Join(t.TempDir(), "soak.json"), Out: &log{t: t}, Quiet: true,
+		Report: filepath.Join(t.TempDir(), "soak.json"), Out: t.Output(), Quiet: true,
 	}
-}
-
-// log shows what is written to it where the test fails.
-type log struct {
-	t  *testing.T
-	mu sync.Mutex
-}
-
-func (l *log) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.t.Logf("%s", strings.TrimRight(string(p), "\n"))
-	return len(p), nil
 }
 
 func TestHonestServicesPass(t *testing.T) {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"path"
 	"slices"
 	"strings"
@@ -240,11 +239,7 @@ func TestUnreadableQueueDoesNotHideOthers(t *testing.T) {
 		require.Contains(t, got, want, action)
 	}
 	w := stacktest.New(t, stacktest.Memory())
-	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		<-r.Context().Done()
-	}))
-	t.Cleanup(silent.Close)
-	config := awsstub.ConfigAt(t, silent.URL)
+	config := awsstub.Config(t, func(awsstub.Call) (int, string) { return 0, "" })
 	w.Parts.Outputs.Mappings = map[string]string{port.Intake: "m"}
 	w.Parts.LookTimeout = 20 * time.Millisecond
 	w.Parts.Config = &config
@@ -262,9 +257,15 @@ func TestUnreadableQueueDoesNotHideOthers(t *testing.T) {
 // A result is kept for ten seconds. That a queue cannot be read is kept for a minute.
 func TestResultIsCachedForTenSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := &mappings{}
-		config := awsstub.ConfigAt(t, "")
-		config.HTTPClient = m
+		calls := 0
+		denied := false
+		config := awsstub.Config(t, func(c awsstub.Call) (int, string) {
+			calls++
+			if denied {
+				return http.StatusForbidden, `{"code":"AccessDeniedException"}`
+			}
+			return off(c)
+		})
 		c := operate.Over(operate.Parts{Config: &config, Parts: aws.Parts{
 			Outputs: aws.Outputs{Mappings: map[string]string{port.Intake: "m"}},
 			Queues: counted{nil, map[string]func() (port.Depth, error){
@@ -284,32 +285,13 @@ func TestResultIsCachedForTenSeconds(t *testing.T) {
 			{2 * time.Second, false, 3},
 		} {
 			time.Sleep(x.later)
-			m.denied = x.denied
+			denied = x.denied
 			_, err := c.Unattended(t.Context(), "")
-			if m.calls != x.calls || (err != nil) != (x.calls == 2) {
-				t.Errorf("%d: %d calls, %v; want %d", i, m.calls, err, x.calls)
+			if calls != x.calls || (err != nil) != (x.calls == 2) {
+				t.Errorf("%d: %d calls, %v; want %d", i, calls, err, x.calls)
 			}
 		}
 	})
-}
-
-// mappings is an HTTP client of Lambda without a network, which would not stand still in virtual time.
-type mappings struct {
-	denied bool
-	calls  int
-}
-
-func (m *mappings) Do(r *http.Request) (*http.Response, error) {
-	m.calls++
-	r.Body = http.NoBody // as on a server: the body of a read is empty
-	w := httptest.NewRecorder()
-	awsstub.Answers(func(c awsstub.Call) (int, string) {
-		if m.denied {
-			return http.StatusForbidden, `{"code":"AccessDeniedException"}`
-		}
-		return off(c)
-	}).ServeHTTP(w, r)
-	return w.Result(), nil
 }
 
 // An order reports unattended queues of the agents that its steps wait for, and of the replies that would

@@ -465,21 +465,26 @@ func (b *Backend) Target(_ context.Context, workflow, definition string) (core.T
 func (b *Backend) Workflows(context.Context) []view.WorkflowInfo {
 	return []view.WorkflowInfo{
 		{Name: "order", Hash: Definition.Hash},
-		{Name: "broken", Problems: []string{"broken.yaml:3: step \"a\" needs an agent"}},
+		{Name: "provision", Problems: []string{"provision.yaml:3:1: steps is empty; fix: define at least one"}},
 	}
 }
 
-// Schedules returns one schedule, with one started and one skipped time.
+// Schedules returns two schedules. The first one has a started and a skipped time.
 func (b *Backend) Schedules(context.Context) ([]schedule.Record, error) {
-	return []schedule.Record{{
-		Workflow: "order", Cron: "@daily", Zone: "Europe/Berlin", Overlap: core.OverlapSkip,
-		Next:    1_800_000_000_000,
-		Started: 3, Starts: []schedule.Start{{
-			At: 1_799_900_000_000, OrderID: "order-20270114T204640Z",
-			Decided: 1_799_900_030_000, Sent: true,
-		}},
-		Missed: 1, Skipped: []schedule.Skip{{At: 1_799_800_000_000, Why: "the order before has not ended"}},
-	}}, b.broken("Schedules")
+	return []schedule.Record{
+		{
+			Workflow: "nightly", Cron: "30 2 * * *", Zone: "Europe/Berlin", Overlap: core.OverlapSkip,
+			Next: 1_800_000_000_000, Started: 3,
+			Starts: []schedule.Start{{
+				At: 1_799_900_000_000, OrderID: "nightly-20270114T204640Z",
+				Decided: 1_799_900_030_000, Sent: true,
+			}},
+			Missed: 1, Skipped: []schedule.Skip{{
+				At: 1_799_800_000_000, Why: "the order before, nightly-x, has not ended",
+			}},
+		},
+		{Workflow: "weekly", Cron: "@weekly"},
+	}, b.broken("Schedules")
 }
 
 var _ api.Backend = (*Backend)(nil)

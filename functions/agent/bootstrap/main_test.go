@@ -122,7 +122,7 @@ func TestSecretThatCannotBeRead(t *testing.T) {
 	log := awsstub.NewLog(t)
 	f, err := newFunction(s.Environment(variables(s, folder(t, payment(t).URL))), io.Discard, log.Logger)
 	require.NoError(t, err)
-	s.Fail("secretsmanager.GetSecretValue")
+	s.Fail("secretsmanager:GetSecretValue")
 	future := time.Now().Add(time.Minute)
 	var e events.SQSEvent
 	for i, received := range []string{"1", "2", "4", "9", ""} {
@@ -150,7 +150,7 @@ func TestSecretThatCannotBeRead(t *testing.T) {
 	require.Contains(t, why, "secret TOKEN: arn:token")
 	require.Contains(t, why, "role may read")
 	require.InDelta(t, 5, line["messages"], 0)
-	s.Allow("secretsmanager.GetSecretValue")
+	s.Allow("secretsmanager:GetSecretValue")
 	_ = s.Calls()
 	over, cancel := context.WithCancel(context.Background())
 	cancel()

@@ -201,7 +201,7 @@ func TestTheHandlerWaitsForItsOperations(t *testing.T) {
 // A reply that cannot be sent makes its request come again, and does not use up Lambda's time.
 func TestRepliesThatCannotBeSent(t *testing.T) {
 	s := awsstub.New(t)
-	s.Fail("AmazonSQS.SendMessageBatch")
+	s.Fail("sqs:SendMessageBatch")
 	var charges atomic.Int32
 	f, err := onlambda.New(s.Environment(variables(s)), payment(&charges), io.Discard, quiet)
 	require.NoError(t, err)

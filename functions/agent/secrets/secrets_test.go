@@ -3,9 +3,7 @@ package secrets_test
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -17,35 +15,28 @@ import (
 )
 
 // kept speaks as much of the two services as is needed.
-func kept(w http.ResponseWriter, r *http.Request) {
+func kept(c awsstub.Call) (int, string) {
 	var in struct {
 		SecretID       string `json:"SecretId"`
 		Name           string
 		WithDecryption bool
 	}
-	_ = json.NewDecoder(r.Body).Decode(&in)
-	w.Header().Set("Content-Type", "application/x-amz-json-1.1")
-	target := r.Header.Get("X-Amz-Target")
+	_ = json.Unmarshal([]byte(c.Body), &in)
 	switch {
-	case target == "secretsmanager.GetSecretValue" && in.SecretID == "plain":
-		fmt.Fprint(w, `{"SecretString":"swordfish"}`)
-	case target == "secretsmanager.GetSecretValue" && in.SecretID == "object":
-		fmt.Fprint(w, `{"SecretString":"{\"token\":\"t0ken\",\"n\":1}"}`)
-	case target == "secretsmanager.GetSecretValue" && in.SecretID == "binary":
-		fmt.Fprint(w, `{"SecretBinary":"c3dvcmRmaXNo"}`)
-	case target == "AmazonSSM.GetParameter" && in.Name == "/pay/key" && in.WithDecryption:
-		fmt.Fprint(w, `{"Parameter":{"Value":"k3y"}}`)
-	default:
-		w.WriteHeader(http.StatusBadRequest)
-		fmt.Fprint(w, `{"__type":"ResourceNotFoundException","message":"none"}`)
+	case c.Action == "secretsmanager:GetSecretValue" && in.SecretID == "plain":
+		return http.StatusOK, `{"SecretString":"swordfish"}`
+	case c.Action == "secretsmanager:GetSecretValue" && in.SecretID == "object":
+		return http.StatusOK, `{"SecretString":"{\"token\":\"t0ken\",\"n\":1}"}`
+	case c.Action == "secretsmanager:GetSecretValue" && in.SecretID == "binary":
+		return http.StatusOK, `{"SecretBinary":"c3dvcmRmaXNo"}`
+	case c.Action == "ssm:GetParameter" && in.Name == "/pay/key" && in.WithDecryption:
+		return http.StatusOK, `{"Parameter":{"Value":"k3y"}}`
 	}
+	return http.StatusBadRequest, `{"__type":"ResourceNotFoundException","message":"none"}`
 }
 
 func TestRead(t *testing.T) {
-	srv := httptest.NewServer(http.HandlerFunc(kept))
-	defer srv.Close()
-	c := awsstub.ConfigAt(t, srv.URL)
-	r := secrets.New(c)
+	r := secrets.New(awsstub.Config(t, kept))
 	got, err := r.Read(context.Background(), map[string]deployment.Secret{
 		"A": {Secret: "plain"}, "B": {Secret: "object", Field: "token"}, "C": {Parameter: "/pay/key"},
 	})

@@ -49,7 +49,7 @@ func TestValues(t *testing.T) {
 	now = now.Add(1)
 	get("TOKEN", "s3cret")
 	asked("GetParameter /pay/key, GetSecretValue arn:token")
-	s.Fail("secretsmanager.GetSecretValue")
+	s.Fail("secretsmanager:GetSecretValue")
 	now = now.Add(secrets.RenewAfter)
 	get("TOKEN", "s3cret") // what was read before stays
 	_, err = v.Get(context.Background(), "OTHER")
@@ -83,7 +83,7 @@ func TestValuesAreReadOnce(t *testing.T) {
 
 func TestValuesThatCannotBeRead(t *testing.T) {
 	s := awsstub.New(t)
-	s.Fail("secretsmanager.GetSecretValue")
+	s.Fail("secretsmanager:GetSecretValue")
 	v, err := secrets.Environment(
 		s.Environment(map[string]string{deployment.VarSecrets: `{"TOKEN":{"secret":"arn:token"}}`}), time.Now)
 	require.NoError(t, err)

@@ -3,9 +3,7 @@ package cloud_test
 import (
 	"context"
 	"fmt"
-	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -25,20 +23,13 @@ func TestTokenKeysOfASecret(t *testing.T) {
 	ring := token.New()
 	asked := 0
 	down := false
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	c := awsstub.Config(t, func(call awsstub.Call) (int, string) {
 		asked++
-		body, _ := io.ReadAll(r.Body)
-		w.Header().Set("Content-Type", "application/x-amz-json-1.1")
-		if down || r.Header.Get("X-Amz-Target") != "secretsmanager.GetSecretValue" ||
-			!strings.Contains(string(body), `"arn:keys"`) {
-			w.WriteHeader(http.StatusBadRequest)
-			fmt.Fprint(w, `{"__type":"ResourceNotFoundException","message":"none"}`)
-			return
+		if down || call.Action != "secretsmanager:GetSecretValue" || !strings.Contains(call.Body, `"arn:keys"`) {
+			return http.StatusBadRequest, `{"__type":"ResourceNotFoundException","message":"none"}`
 		}
-		fmt.Fprintf(w, `{"SecretString":%q}`, ring.Encode())
-	}))
-	defer srv.Close()
-	c := awsstub.ConfigAt(t, srv.URL)
+		return http.StatusOK, fmt.Sprintf(`{"SecretString":%q}`, ring.Encode())
+	})
 	clock := memory.NewClock(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
 	keys := cloud.NewTokenKeys(c, "arn:keys", clock)
 	read := func(fresh bool, times int, current string) {

@@ -30,7 +30,7 @@ func TestAVersionThatReturnsEveryMessage(t *testing.T) {
 	for _, broken := range []bool{true, false} {
 		s := cloudtest.Kept(t, plain)
 		if broken { // such as by a setting or a right that this version lacks
-			s.Fail("DynamoDB_20120810.PutItem")
+			s.Fail("dynamodb:PutItem")
 		}
 		f := awsstub.Start(t, binary, s.Variables(s.Settings))
 		var event events.SQSEvent

@@ -212,7 +212,7 @@ func TestDefinitionIsWrittenOnce(t *testing.T) {
 	}
 	require.True(t, put("o-1"), "the first process has to write the definition, and the second must not")
 	require.False(t, put("o-2"), "the first process has to write the definition, and the second must not")
-	d.Fail("DynamoDB_20120810.GetItem") // it cannot look
+	d.Fail("dynamodb:GetItem") // it cannot look
 	require.True(t, put("o-3"), "a process that cannot look has to write it")
 }
 
@@ -222,7 +222,7 @@ func TestAlertThatHangsDelaysNoOrder(t *testing.T) {
 	d := tripping(t)
 	f := d.instance("instance-1")
 	d.take(f, "intake", "AIDASHOP", strings.Replace(submission("o-1"), "trip", "pivot", 1), submission("o-2"))
-	end := d.Hang("SNS.Publish")
+	end := d.Hang("sns:Publish")
 	defer end()
 	again := make(chan int, 1)
 	go func() {

@@ -130,7 +130,7 @@ func TestPriorities(t *testing.T) {
 		if queues == "intake-high" {
 			from, high, normal = queues, normal, high
 		}
-		s.Fail("DynamoDB_20120810.PutItem")
+		s.Fail("dynamodb:PutItem")
 		important := strings.Replace(order, `"schema":1,`, `"schema":1,"priority":"high",`, 1)
 		answer, err := f(context.Background(), event(from, important))
 		require.NoError(t, err)
@@ -138,7 +138,7 @@ func TestPriorities(t *testing.T) {
 		back := s.Extended()
 		require.Len(t, back, 1)
 		require.Equal(t, from, back[0].Queue)
-		s.Allow("DynamoDB_20120810.PutItem")
+		s.Allow("dynamodb:PutItem")
 		answer, err = f(context.Background(), event(from, important))
 		require.NoError(t, err)
 		require.Empty(t, answer.BatchItemFailures)
@@ -157,7 +157,7 @@ func TestGivenBack(t *testing.T) {
 	s := ordering(t)
 	f, err := newFunction(s.Lookup, io.Discard, cloudtest.Quiet)
 	require.NoError(t, err)
-	s.Fail("DynamoDB_20120810.PutItem")
+	s.Fail("dynamodb:PutItem")
 	for queue, n := range map[string]int{"intake": 1, "foreign": 1} {
 		answer, err := f(context.Background(), event(queue, order))
 		require.NoError(t, err, queue)

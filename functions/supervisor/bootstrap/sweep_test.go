@@ -240,7 +240,7 @@ func TestOrdersInError(t *testing.T) {
 func TestMetricOfOrdersThatASweepLeaves(t *testing.T) {
 	d := sweeping(t, 2)
 	d.submit(time.Now().Add(-3*time.Hour), "o-1", "o-2")
-	d.Fail("AmazonSQS.SendMessageBatch")
+	d.Fail("sqs:SendMessageBatch")
 	metrics := d.sweep(t.Context())
 	require.Len(t, metrics, 2)
 	delete(metrics[1]["_aws"].(map[string]any), "Timestamp")
@@ -251,7 +251,7 @@ func TestMetricOfOrdersThatASweepLeaves(t *testing.T) {
 			"Metrics": []any{map[string]any{"Name": "Returned", "Unit": "Count"}},
 		}}},
 	}, metrics[1]))
-	d.Allow("AmazonSQS.SendMessageBatch")
+	d.Allow("sqs:SendMessageBatch")
 	require.Len(t, d.sweep(t.Context()), 1)
 }
 
@@ -279,7 +279,7 @@ func TestSweepWritesOutcomes(t *testing.T) {
 func TestSweepEndsThoughSNSHangs(t *testing.T) {
 	d := sweeping(t, 1)
 	d.submit(time.Now().Add(-3*time.Hour), "stops")
-	defer d.Hang("SNS.Publish")()
+	defer d.Hang("sns:Publish")()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
 	require.Len(t, d.sweep(ctx), 2)
@@ -307,10 +307,10 @@ func TestScheduledOrders(t *testing.T) {
 	f, err := newFunction(d.Lookup, io.Discard, cloudtest.Quiet)
 	require.NoError(t, err)
 	id := schedule.OrderID("nightly", r.Next)
-	d.Fail("AmazonSQS.SendMessageBatch")
+	d.Fail("sqs:SendMessageBatch")
 	err = f(t.Context(), nil)
 	require.ErrorContains(t, err, id+" is started at the next sweep")
-	d.Allow("AmazonSQS.SendMessageBatch")
+	d.Allow("sqs:SendMessageBatch")
 	require.NoError(t, f(t.Context(), nil))
 	sent := d.Sent("intake")
 	require.Len(t, sent, 1)

@@ -10,9 +10,9 @@ import (
 // passed checks the decision of a child by an answer that its parent has passed on (invariant 26). One child takes it,
 // and a child that began with an answer does not wait in vain.
 func (m *move) passed(s *protocol.Step) {
-	d, decided := DecidedOf(s)
+	d, decided := decidedOf(s)
 	if m.before != nil {
-		if _, before := DecidedOf(m.was(s.Name)); before {
+		if _, before := decidedOf(m.was(s.Name)); before {
 			return
 		}
 	}

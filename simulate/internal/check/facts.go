@@ -56,9 +56,9 @@ func live(t *protocol.Task) core.Time {
 	return first
 }
 
-// DecidedOf returns the decision that the output of an answered step contains. The result ok is false if the
+// decidedOf returns the decision that the output of an answered step contains. The result ok is false if the
 // step has no decision.
-func DecidedOf(s *protocol.Step) (d protocol.Decided, ok bool) {
+func decidedOf(s *protocol.Step) (d protocol.Decided, ok bool) {
 	ok = s.Answers != nil && s.Output != nil && json.Unmarshal(s.Output, &d) == nil
 	return d, ok
 }

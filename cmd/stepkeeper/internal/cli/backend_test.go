@@ -16,7 +16,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
-	"github.com/stepkeeper/stepkeeper/shared/schedule"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
@@ -140,33 +139,6 @@ func (b *backend) List(ctx context.Context, q port.Query) (orders []view.Summary
 		listed()
 	}
 	return b.Backend.List(ctx, q)
-}
-
-func (b *backend) Schedules(context.Context) ([]schedule.Record, error) {
-	return []schedule.Record{
-		{
-			Workflow: "nightly", Cron: "30 2 * * *", Zone: "Europe/Berlin", Next: 1_800_000_000_000, Started: 3,
-			Starts: []schedule.Start{{
-				At: 1_799_900_000_000, OrderID: "nightly-20270114T204640Z",
-				Decided: 1_799_900_030_000, Sent: true,
-			}},
-			Missed: 1, Skipped: []schedule.Skip{{
-				At:  1_799_800_000_000,
-				Why: "the order before, nightly-x, has not ended",
-			}},
-		},
-		{Workflow: "weekly", Cron: "@weekly"},
-	}, nil
-}
-
-func (b *backend) Workflows(context.Context) []view.WorkflowInfo {
-	return []view.WorkflowInfo{
-		{Name: "order", Hash: "0123456789abcdef0123456789abcdef"},
-		{
-			Name:     "provision",
-			Problems: []string{"provision.yaml:3:1: steps is empty; fix: define at least one"},
-		},
-	}
 }
 
 // edge returns the real edge over the fake.

@@ -1,5 +1,4 @@
-// Package operator simulates the person who handles orders in Error.
-package operator
+package stage
 
 import (
 	"context"
@@ -20,7 +19,7 @@ const clockMargin = 500 * time.Millisecond
 type Operator struct {
 	Fleet  *services.Fleet
 	Client func() *client.Client
-	Now    func() time.Time // clock; New sets it to time.Now
+	Now    func() time.Time // clock; NewOperator sets it to time.Now
 	// Undoes reports whether the operator undoes an order instead of continuing it. If Undoes is nil, the
 	// operator continues every order.
 	Undoes func(id string) bool
@@ -30,8 +29,8 @@ type Operator struct {
 	Resolved          int
 }
 
-// New returns an operator that continues every order.
-func New(fleet *services.Fleet, api func() *client.Client) *Operator {
+// NewOperator returns an operator that continues every order.
+func NewOperator(fleet *services.Fleet, api func() *client.Client) *Operator {
 	return &Operator{
 		Fleet: fleet, Client: api, Now: time.Now, Resubmits: map[string]int{},
 		Undone: map[string]int{},
