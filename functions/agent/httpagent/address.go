@@ -96,7 +96,12 @@ type Resolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
-const dialTimeout = 5 * time.Second
+const (
+	dialTimeout = 5 * time.Second
+	// nextAddress is the time after which the next address of a host is dialled. It is shorter than the timeout of
+	// most steps: a network may drop all packets to addresses of IPv6, which come first.
+	nextAddress = time.Second
+)
 
 // guardedDial returns a dial function that resolves the host, checks the host's addresses, and dials
 // only checked addresses. The function does not resolve the host again, so DNS rebinding has no
@@ -119,8 +124,12 @@ func guardedDial(allow Allow, resolve Resolver, dial func(ctx context.Context, n
 			}
 		}
 		var failed []error
-		for _, ip := range ips {
-			one, cancel := context.WithTimeout(ctx, dialTimeout)
+		for i, ip := range ips {
+			limit := nextAddress
+			if i == len(ips)-1 {
+				limit = dialTimeout
+			}
+			one, cancel := context.WithTimeout(ctx, limit)
 			conn, err := dial(one, network, net.JoinHostPort(ip.String(), service))
 			cancel()
 			if err == nil {

@@ -116,6 +116,23 @@ func TestEverythingEndsWithItsContext(t *testing.T) {
 	})
 }
 
+// A network that drops the packets to an address leaves time for the next address.
+func TestAnAddressThatDoesNotRespond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dial := func(ctx context.Context, _, address string) (net.Conn, error) {
+			if strings.HasPrefix(address, "[") {
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}
+			return &net.TCPConn{}, nil
+		}
+		start := time.Now()
+		_, err := guardedDial(Allow{}, resolves("2606:2800::1", "93.184.216.34"), dial)(t.Context(), "tcp", "a.example:1")
+		require.NoError(t, err)
+		require.Equal(t, time.Second, time.Since(start))
+	})
+}
+
 // A handshake that does not go on was no call.
 func TestAHandshakeWithoutEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

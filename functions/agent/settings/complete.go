@@ -51,7 +51,7 @@ func CompleteWithoutSecrets(f File, secrets []string, lookup func(name string) (
 	}
 	return Complete(File{agents}, func(name string) (string, bool) {
 		if !known(name) {
-			return "secret", true
+			return "a value of Secrets", true // an error may show it
 		}
 		return lookup(name)
 	})

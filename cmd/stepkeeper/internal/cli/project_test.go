@@ -84,8 +84,9 @@ func TestUnattendedAgent(t *testing.T) {
 		return p.run(t, "submit", "--workflow", "booking", "--id", id, filepath.Join(p.dir, "order.json"))
 	}
 	require.Empty(t, submit("o-1").err, "an agent may start a moment after the runtime")
-	p.ahead.Store(int64(20 * time.Second))
-	const reported = "queue requests-seats has had no consumer for 2" // 20 s and a little
+	// After 20 s o-1 is overdue, and has another request.
+	p.ahead.Store(int64(12 * time.Second))
+	const reported = "queue requests-seats has had no consumer for 1" // 12 s and a little
 	submit("o-2").want(t, failure.OK, reported, "o-2: accepted")
 	p.run(t, "list").want(t, failure.OK, reported, "2 messages waiting",
 		"queue requests-payments has had no consumer")
