@@ -293,9 +293,11 @@ func TestAChangedWorkflowCountsForNewOrders(t *testing.T) {
 	s := w.open()
 	defer closeRuntime(t, s)
 	first := s.Workflows(t.Context())[0]
-	w.write("workflow: pair\nsteps: {first: {agent: absent}}\n")
+	w.write("workflow: pair\nsteps:\n" +
+		"  nap: {approval: {question: Go?, answers: [a, b], timeout: 1h, onTimeout: undo}}\n  last: {agent: absent}\n")
 	broken := until(t, s, func(i view.WorkflowInfo) bool { return len(i.Problems) > 0 })
 	require.Equal(t, first.Hash, broken.Hash)
+	require.NotContains(t, strings.Join(broken.Problems, "\n"), "warning", "it did not refuse the file")
 	submit(t, s, "old", "")
 	w.write(fmt.Sprintf(pair, "4s"))
 	corrected := until(t, s, func(i view.WorkflowInfo) bool {

@@ -127,7 +127,9 @@ func (w *workflows) reload() error {
 	for _, f := range files {
 		var problems []string
 		for _, p := range f.Problems {
-			problems = append(problems, p.String())
+			if p.Severity == source.SeverityError { // A warning refuses no file.
+				problems = append(problems, p.String())
+			}
 		}
 		if f.Definition == nil {
 			// if another file defines the same workflow, new orders use that file

@@ -256,7 +256,7 @@ func (h *history) children(s *protocol.Step, e Entry) {
 	ended := c.Next - len(c.Open)
 	if s.Claim.Undo {
 		what = "undo"
-		ended = max(0, c.Count-c.Cursor-len(c.Open))
+		ended = max(0, c.Started-c.Cursor-len(c.Open))
 	}
 	e.Text = fmt.Sprintf("%s, %d of them have reported their ends", Count(ended+len(c.Open), "child order"), ended)
 	h.add(e.message(Sent, EntryChildren, "", what))

@@ -250,6 +250,9 @@ func TestLoadDir(t *testing.T) {
 			got += f.Definition.Name
 		}
 		got += strings.ReplaceAll(f.Problems.Error(), filepath.ToSlash(dir)+"/", "") + "\n"
+		for _, p := range f.Problems {
+			require.Equal(t, source.SeverityError, p.Severity, "%v", p)
+		}
 	}
 	const fix = "fix: put the file itself here, or rename this entry so that it does not end in .yaml or " +
 		".yml\n"

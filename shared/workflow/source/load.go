@@ -53,7 +53,7 @@ func LoadDir(dir string, opts Options) ([]File, error) {
 		default:
 			files[i].Definition = nil
 			files[i].Problems = Problems{{
-				File: filepath.ToSlash(filepath.Join(dir, name)),
+				File: filepath.ToSlash(filepath.Join(dir, name)), Severity: SeverityError,
 				What: "workflow " + def.Name + " is defined in " + first[def.Name] + " already",
 				Fix:  "give one of them another name",
 			}}
@@ -187,12 +187,12 @@ func parsed(file string, data []byte, err error, opts Options) (*core.Definition
 	switch {
 	case errors.Is(err, regularfile.ErrNotRegular), errors.Is(err, regularfile.ErrOutside):
 		return nil, Problems{{
-			File: filepath.ToSlash(file), What: "it is not read: " + err.Error(),
+			File: filepath.ToSlash(file), Severity: SeverityError, What: "it is not read: " + err.Error(),
 			Fix: "put the file itself here, or rename this entry so that it does not end in .yaml or .yml",
 		}}
 	case err != nil:
 		return nil, Problems{{
-			File: filepath.ToSlash(file), What: reason(err),
+			File: filepath.ToSlash(file), Severity: SeverityError, What: reason(err),
 			Fix: "check its name and that it may be read",
 		}}
 	}

@@ -70,7 +70,7 @@ func TestUndoSaysWhatItWaitsFor(t *testing.T) {
 		}},
 	})
 	c := call{server: serve(t, b).URL, until: "undoing  charge is undone from 12:01:21.001 on (in 21.0s), when"}
-	c.run(t, "watch", "undoing").want(t, failure.OK, c.until)
+	c.run(t, "watch", "undoing").want(t, failure.General, c.until, "interrupted")
 }
 
 func TestShowNamesTheServer(t *testing.T) {

@@ -141,7 +141,7 @@ func TestSubmitWaitsWithinItsTimeout(t *testing.T) {
 		c := inProcess(t, newBackend(noon))
 		c.in = orderLine("w-7", "")
 		began := time.Now()
-		c.run(t, "submit", "--wait", "--timeout", "2m", "-").want(t, failure.Unreachable,
+		c.run(t, "submit", "--wait", "--timeout", "2m", "-").want(t, failure.General,
 			"acknowledged before this: 1 order;", "not all orders ended in time\n  they go on")
 		require.Equal(t, 2*time.Minute, time.Since(began))
 	})

@@ -93,7 +93,7 @@ func (o *watchOptions) order(ctx context.Context, c *client.Client) error {
 	for task, err := range c.Follow(ctx, o.id) {
 		switch {
 		case err != nil && ctx.Err() != nil:
-			return o.timedOut(ctx)
+			return o.unfinished(ctx)
 		case err != nil:
 			return o.app.Explain(err, "order "+o.id)
 		}
@@ -109,17 +109,17 @@ func (o *watchOptions) order(ctx context.Context, c *client.Client) error {
 	case last.Ended:
 		return failure.Silent(failure.NotProcessed, "order "+o.id+" was not processed")
 	}
-	return o.timedOut(ctx)
+	return o.unfinished(ctx)
 }
 
-// timedOut returns the error for an order that did not end within the time limit. An interrupt by the user is
-// not an error.
-func (o *watchOptions) timedOut(ctx context.Context) error {
+// unfinished returns the error for an order that did not end before the time limit or an interrupt. Code 0 means that
+// the order is Processed.
+func (o *watchOptions) unfinished(ctx context.Context) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return failure.New(failure.General, "give a longer --timeout, or none",
 			"order %s did not end within %v", o.id, o.app.Timeout)
 	}
-	return nil
+	return o.app.Explain(ctx.Err(), "order "+o.id)
 }
 
 func (o *watchOptions) draw(s *screen, last, task view.Task) {

@@ -111,7 +111,11 @@ func (s *server) planBulk(ctx context.Context, r *http.Request, k *kept) (conten
 		data.Plan = k.plan
 	} else if len(x.Where) > 0 && x.Command != "" {
 		orders, err := bulk.Select(ctx, s.Client, x.Where, x.Action, bulk.Unseen)
-		if err != nil {
+		switch {
+		case errors.Is(err, context.DeadlineExceeded):
+			return refusal("Not available", http.StatusBadGateway, "The orders could not be looked at, one by one, in time.",
+				"Select fewer, or run `"+lineOf(&x, s.Program)+"`."), nil
+		case err != nil:
 			return content{}, err
 		}
 		data.Plan = planOf(orders)

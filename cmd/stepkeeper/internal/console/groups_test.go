@@ -1,9 +1,11 @@
 package console_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"slices"
 	"strconv"
@@ -227,6 +229,12 @@ func TestGroupsAreSorted(t *testing.T) {
 		want := map[bool]string{false: "<strong>1,000</strong>", true: "<strong>1,000&#43;</strong>"}[more]
 		require.Contains(t, body, want)
 	}
+	for n, want := range map[int]string{
+		10_000: "10000 orders stopped, the first ", 10_001: "More than 10,000 orders stopped; this counts the newest",
+	} {
+		crowd := slices.Repeat(stopped[:1], n)
+		require.Contains(t, shown(t, grouping(t, &crowd, &under), "/", http.StatusOK), want)
+	}
 }
 
 // The example of a group is its oldest wait, the text is that of the last failure, and the newest version is
@@ -394,4 +402,16 @@ func TestChildOrdersAreCounted(t *testing.T) {
 		body := shown(t, h, path, http.StatusOK)
 		wants(t, body, texts...)
 	}
+}
+
+// A plan of so many orders that the page cannot wait for it names the command line that can.
+func TestAPlanThatTakesTooLong(t *testing.T) {
+	over, cancel := context.WithDeadline(t.Context(), time.Now())
+	defer cancel()
+	stopped := []view.Summary{{OrderID: "o"}}
+	w := httptest.NewRecorder()
+	grouping(t, &stopped, &stopped).ServeHTTP(w,
+		httptest.NewRequestWithContext(over, http.MethodGet, "/bulk?command=resubmit&step=charge", http.NoBody))
+	require.Equal(t, http.StatusBadGateway, w.Code)
+	require.Contains(t, w.Body.String(), "resubmit --where step=charge")
 }

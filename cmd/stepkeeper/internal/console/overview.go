@@ -107,7 +107,7 @@ func questionNeeds(under open) (all []need) {
 type overviewPage struct {
 	Counts    []number
 	Oldest    core.Time
-	Stopped   int // number of orders in Error
+	Stopped   number // orders in Error
 	First     core.Time
 	Needs     []need
 	More      int // number of incidents that the page leaves out
@@ -127,7 +127,7 @@ func (s *server) overview(ctx context.Context, _ *http.Request, _ *kept) (conten
 	}
 	data := overviewPage{
 		Counts:  append(under.Counts, inError.number),
-		Stopped: inError.N, More: max(0, len(inError.Incidents)-mostNeeds),
+		Stopped: inError.number, More: max(0, len(inError.Incidents)-mostNeeds),
 		Figures: figuresOf(s.Client.Statistics(ctx)),
 	}
 	for _, i := range inError.Incidents {

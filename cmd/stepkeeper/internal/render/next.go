@@ -162,9 +162,10 @@ func purpose(t view.Task, command string) string {
 	return ""
 }
 
-// stuck reports whether a resubmit asks for the step, or for its undo, once more.
+// stuck reports whether a resubmit tries the step, or its undo, once more.
 func stuck(s view.Step) bool {
-	return s.State == core.Failed || s.State == core.UndoWait || s.State == core.Pending && s.FirstAt != 0
+	inDoubt := s.Children != nil && len(s.Children.InDoubt) > 0
+	return inDoubt || s.State == core.Failed || s.State == core.UndoWait || s.State == core.Pending && s.FirstAt != 0
 }
 
 // undoneAlone reports whether the order goes forward while the undo of the step waits (P42, orders can go on
