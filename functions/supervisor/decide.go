@@ -95,7 +95,7 @@ func (r *Report) count(ev core.Event, before, after *protocol.Task) {
 
 // queueOf reports whether a step in flight may be late because of a queue (P32, queue time is not a failure).
 // The cases are:
-//   - A restart has lost the queue that held the request.
+//   - A restart has lost the queue that held the request, or the machine slept.
 //   - The agent has no queue, so the request could not be sent.
 //   - The agent does not run, or too many requests wait for it.
 //   - Too many replies wait for the Scheduler, or the reply of the step may be one that waits.
@@ -107,8 +107,7 @@ func (w *sweep) queueOf(ctx context.Context, def *core.Definition, t *protocol.T
 	if i < 0 || st == nil || !st.InFlight() {
 		return core.QueueClear, nil
 	}
-	// After a clock that was ahead at the start, new claims seem to be from before the start.
-	if made := w.cfg.QueuesSince; st.Claim.At < made && made <= core.TimeOf(w.cfg.Clock.Now()) {
+	if w.interrupted(st) {
 		return core.QueuePassed, nil
 	}
 	agent := st.AskedAgent(&def.Steps[i])
@@ -133,6 +132,18 @@ func (w *sweep) queueOf(ctx context.Context, def *core.Definition, t *protocol.T
 		return core.QueuePassed, nil
 	}
 	return core.QueueClear, nil
+}
+
+// asleep is the time after which an overdue step is found only if the process did not run meanwhile.
+const asleep = core.Minute
+
+// interrupted reports whether a process with queues in memory did not run for all of the time of an attempt, because
+// it was started or the machine slept. After a clock that was ahead at the start, new claims seem to be from before
+// the start.
+func (w *sweep) interrupted(s *protocol.Step) bool {
+	since := w.cfg.QueuesSince
+	now := core.TimeOf(w.cfg.Clock.Now())
+	return since != 0 && since <= now && (s.Claim.At < since || now.Sub(s.CompleteBy) > asleep)
 }
 
 // asked reports whether a waiting step needs no further Wake, and a report no further Settle, because the

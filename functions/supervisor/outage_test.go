@@ -14,26 +14,36 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// P32, P27: a claim from before the queues were made proves nothing by the age of its request, even if the
-// queue is empty. A claim from after that counts.
-func TestAClaimFromBeforeTheQueuesIsNotCounted(t *testing.T) {
-	for name, since := range map[string]time.Duration{
-		"before": -time.Second, "after": time.Second, "after, by a clock that was ahead": time.Hour,
+// P32, P27: an attempt that a start of the process or a sleep of the machine has interrupted proves nothing by the age
+// of its request, even if the queue is empty. Another attempt counts.
+func TestAnInterruptedAttemptIsNotCounted(t *testing.T) {
+	const after = 31 * time.Second
+	for name, c := range map[string]struct {
+		made, swept time.Duration // since the claim
+		counts      bool
+	}{
+		"claimed in these queues":                     {-time.Second, after, true},
+		"claimed before these queues":                 {time.Second, after, false},
+		"claimed in queues of a clock that was ahead": {time.Hour, after, true},
+		"found late, but not by a sleep":              {-time.Second, after + time.Minute - time.Second, true},
+		"found after a sleep":                         {-time.Second, 60 * time.Hour, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := begun(t, actorstest.Definition(), 1, func(w *actorstest.World) {
-				w.Sweeping = func(c *supervisor.Config) { c.QueuesSince = core.TimeOf(w.Clock.Now().Add(since)) }
+				w.Sweeping = func(config *supervisor.Config) {
+					config.QueuesSince = core.TimeOf(w.Clock.Now().Add(c.made))
+				}
 			})
 			taken(w)
 			allowance := w.Task("o-1").Step("a").Claim.Allowance
-			w.Clock.Advance(31 * time.Second)
+			w.Clock.Advance(c.swept)
 			r := sweep(t, w)
-			if since == time.Second {
-				require.Equal(t, []int{0, 2}, []int{r.HandedBack, r.Uncounted})
-				require.Equal(t, allowance, w.Task("o-1").Step("a").Claim.Allowance)
+			if c.counts {
+				require.Equal(t, []int{2, 0}, []int{r.HandedBack, r.Uncounted})
 				return
 			}
-			require.Equal(t, []int{2, 0}, []int{r.HandedBack, r.Uncounted})
+			require.Equal(t, []int{0, 2}, []int{r.HandedBack, r.Uncounted})
+			require.Equal(t, allowance, w.Task("o-1").Step("a").Claim.Allowance)
 		})
 	}
 }

@@ -13,19 +13,18 @@ import (
 // Entry is an event in the history of a task: a message that the task has received or sent, a change of the
 // task or of a step, or a plan.
 type Entry struct {
-	At         core.Time `json:"at,omitzero" doc:"absent if the stored document does not keep it; of a plan, when it comes"`
-	Way        string    `json:"way,omitempty" enum:"received,sent" doc:"absent if the entry is no message"`
-	Kind       string    `json:"kind" enum:"order,command,answer,reply,progress,request,wake,children,status,alert,end,claim,step,state,plan" doc:"claim: a step without an agent begins; step: a step changes; state: the order ends, or stops in Error; plan: an event to come; all others are messages"`
-	Peer       string    `json:"peer,omitempty" doc:"sender or receiver: an agent, a reply-to, a person or an order"`
-	Step       string    `json:"step,omitempty"`
-	Attempt    int       `json:"attempt,omitempty"`
-	Undo       bool      `json:"undo,omitempty" doc:"true if the attempt is an undo"`
-	What       string    `json:"what" doc:"operation of an agent, outcome, kind of status, command, state, or a short phrase"`
-	Seq        int       `json:"seq,omitempty" doc:"number of a numbered status"`
-	Final      bool      `json:"final,omitempty" doc:"true if the message belongs to the present end of the order"`
-	Unreported bool      `json:"unreported,omitempty" doc:"true for a final message that may not have been sent; a plan says when it is sent again"`
-	Code       string    `json:"code,omitempty" doc:"code of a failure; accepted or refused for a command"`
-	Text       string    `json:"text,omitempty" doc:"details, such as the message of an error or a reason"`
+	At      core.Time `json:"at,omitzero" doc:"absent if the stored document does not keep it; of a plan, when it comes"`
+	Way     string    `json:"way,omitempty" enum:"received,sent" doc:"absent if the entry is no message"`
+	Kind    string    `json:"kind" enum:"order,command,answer,reply,progress,request,wake,children,status,alert,end,claim,step,state,plan" doc:"claim: a step without an agent begins; step: a step changes; state: the order ends, or stops in Error; plan: an event to come; all others are messages"`
+	Peer    string    `json:"peer,omitempty" doc:"sender or receiver: an agent, a reply-to, a person or an order"`
+	Step    string    `json:"step,omitempty"`
+	Attempt int       `json:"attempt,omitempty"`
+	Undo    bool      `json:"undo,omitempty" doc:"true if the attempt is an undo"`
+	What    string    `json:"what" doc:"operation of an agent, outcome, kind of status, command, state, or a short phrase"`
+	Seq     int       `json:"seq,omitempty" doc:"number of a numbered status"`
+	Report  string    `json:"report,omitempty" enum:"sent,unknown" doc:"present in a message about the present end of the order; unknown: it may not have been sent, and a plan says when it is sent again"`
+	Code    string    `json:"code,omitempty" doc:"code of a failure; accepted or refused for a command"`
+	Text    string    `json:"text,omitempty" doc:"details, such as the message of an error or a reason"`
 
 	order core.Time // sort key
 }
@@ -34,6 +33,12 @@ type Entry struct {
 const (
 	Received = "received"
 	Sent     = "sent"
+)
+
+// Values of Entry.Report.
+const (
+	ReportSent    = "sent"
+	ReportUnknown = "unknown"
 )
 
 // Kinds of entries.
@@ -381,7 +386,10 @@ func (h *history) end() {
 	}
 	h.add(e)
 	kind := protocol.EndKind(t)
-	report := Entry{At: t.End.At, Final: true, Unreported: t.End.ResendAt != 0}
+	report := Entry{At: t.End.At, Report: ReportSent}
+	if t.End.ResendAt != 0 {
+		report.Report = ReportUnknown
+	}
 	if t.Parent != nil {
 		h.add(report.message(Sent, EntryEnd, t.Parent.OrderID, string(kind)))
 	}

@@ -309,8 +309,8 @@ func Entry(e view.Entry) string {
 	note(e.Undo, fmt.Sprint("undo attempt ", e.Attempt))
 	note(e.Attempt > 0 && !e.Undo, fmt.Sprint("attempt ", e.Attempt))
 	note(e.Seq > 0, fmt.Sprint("number ", e.Seq))
-	note(e.Unreported, "not known to be sent")
-	note(e.Final && !e.Unreported, "reported")
+	note(e.Report == view.ReportUnknown, "not known to be sent")
+	note(e.Report == view.ReportSent, "reported")
 	note(e.Code != "", e.Code)
 	if e.Kind == view.EntryPlan {
 		what += " (planned)"
