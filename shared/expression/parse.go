@@ -21,6 +21,8 @@ type Scope struct {
 	// only their outputs, because other outputs may change between evaluations (P12, effects are emitted
 	// again). nil means that the expression may read the outputs of all steps.
 	Visible map[string]bool
+	// Condition reports whether the value of the expression must be true or false.
+	Condition bool
 	// Value reports whether the expression may read the value of an answer, as value.
 	Value bool
 	// Answered contains the steps that wait for an answer. The value is true if a token for the step must
@@ -132,6 +134,9 @@ func parseProgram(source string, scope Scope) (*program, error) {
 			return nil, dashed
 		}
 		return nil, err
+	}
+	if scope.Condition && neverBoolean(tree.Node) {
+		return nil, fail("it is never true or false", "compare it, as in len(order.items) > 0 or order.total > 0")
 	}
 	c.program.path = pathOf(c.program, tree.Node)
 	return c.program, nil

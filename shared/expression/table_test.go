@@ -95,8 +95,10 @@ func TestWhatIsRefused(t *testing.T) {
 	hidden.Visible = map[string]bool{"ship": true}
 	undo := plain
 	undo.Undo = true
+	condition := plain
+	condition.Condition = true
 	scopes := map[string]expression.Scope{
-		"plain": plain, "hidden": hidden, "undo": undo,
+		"plain": plain, "hidden": hidden, "undo": undo, "condition": condition,
 		"continues": {
 			Steps: []string{"a", "b", "c"}, Step: "c",
 			Visible: map[string]bool{"a": true, "b": true}, Continues: map[string]bool{"a": true},
