@@ -158,7 +158,8 @@ func syntaxFailure(err error) error {
 		return fail(fmt.Sprintf("it has more than %d parts", MaxNodes), "let the agent compute it")
 	}
 	if strings.Contains(f.Message, "value out of range") {
-		return fail("a number in it is beyond 64 bits, or beyond 1.8e308", "put the number into the order, and pass it on")
+		return fail("a number in it is beyond 64 bits, or beyond 1.8e308",
+			"put the number into the order, and pass it on")
 	}
 	what := f.Message + fmt.Sprintf(" (character %d)", f.Column+1)
 	if strings.Contains(f.Message, "token EOF") {

@@ -106,7 +106,9 @@ func TestWhatIsRefused(t *testing.T) {
 		"answered": {
 			Steps:    []string{"pay-out", "approve", "bought"},
 			Answered: map[string]bool{"approve": false, "bought": true}, Continues: map[string]bool{},
-			Outputs: map[string][]string{"approve": {"value", "by", "at"}, "bought": {"count", "failed"}, "pay-out": nil},
+			Outputs: map[string][]string{
+				"approve": {"value", "by", "at"}, "bought": {"count", "failed"}, "pay-out": nil,
+			},
 		},
 	}
 	var scope expression.Scope

@@ -166,8 +166,8 @@ func longestPath(d *core.Definition) (longest core.Duration, last int) {
 	return longest, last
 }
 
-// membersSpan returns the longest time until enough members of an Any have ended, or 0 for any other step. Waits end well
-// for certain, so the other members do not count if there are enough waits.
+// membersSpan returns the longest time until enough members of an Any have ended, or 0 for any other step. Waits end
+// well for certain, so the other members do not count if there are enough waits.
 func membersSpan(d *core.Definition, group int) (longest core.Duration) {
 	var waits []core.Duration
 	for _, i := range d.Members(group) {
