@@ -146,8 +146,8 @@ func failed(sc Scenario, w *world.Simulation, what string) (Finding, bool) {
 	return Finding{}, false
 }
 
-// unansweredIn reports whether a missing answer is the cause of an error. A step with a block gets its code, and one with
-// members or a list of children names it in its message.
+// unansweredIn reports whether a missing answer is the cause of an error. A step with a block gets its code, and one
+// with members or a list of children names it in its message.
 func unansweredIn(e *protocol.StepError) bool {
 	return e.Code == core.CodeAnswerTimeout || strings.Contains(e.Message, core.CodeAnswerTimeout)
 }

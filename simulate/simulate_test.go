@@ -85,7 +85,9 @@ steps:
 		require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
 	}
 	const never = "It cannot be."
-	for name, why := range map[string]string{"parent.yaml": never, "bound.yaml": never, "turns.yaml": "after 1 iterations"} {
+	for name, why := range map[string]string{
+		"parent.yaml": never, "bound.yaml": never, "turns.yaml": "after 1 iterations",
+	} {
 		sc := simulate.Scenario{Definition: load(t, filepath.Join(folder, name)), Orders: 2}
 		found := simulate.Diagnose(sc)
 		require.Len(t, found, 1, name)
@@ -122,14 +124,16 @@ func TestWeakerGradesNeedNoSeed(t *testing.T) {
 
 // An order that has left child orders behind ends well: those that were overtaken, tolerated or gone on without.
 func TestChildrenThatAreLeftBehind(t *testing.T) {
+	const rule = `{no: {fail: {code: x, message: No.}, when: "true"}}`
 	for name, step := range map[string]string{
 		"overtaken of a list": "{each: [{}, {}, {}], enough: 2, steps: {pause: {wait: 1m}}}",
 		"overtaken member":    "{any: {slow: {steps: {pause: {wait: 1h}}}, quick: {wait: 1s}}}",
-		"tolerated":           `{each: [{}, {}], tolerate: 2, steps: {no: {fail: {code: x, message: No.}, when: "true"}}}`,
-		"gone on without":     `{onFailure: continue, steps: {no: {fail: {code: x, message: No.}, when: "true"}}}`,
+		"tolerated":           "{each: [{}, {}], tolerate: 2, steps: " + rule + "}",
+		"gone on without":     "{onFailure: continue, steps: " + rule + "}",
 	} {
 		file := filepath.Join(t.TempDir(), "flow.yaml")
-		require.NoError(t, os.WriteFile(file, []byte("workflow: flow\nsteps:\n  leaves: "+step+"\n"), 0o600))
+		text := "workflow: flow\nsteps:\n  leaves: " + step + "\n"
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 		require.Empty(t, simulate.Diagnose(simulate.Scenario{Definition: load(t, file)}), name)
 	}
 }
@@ -142,8 +146,9 @@ func TestNothingToUndoAfterNoReturn(t *testing.T) {
 		"is late":   "{" + call + ", onFailure: stop, deadline: 1m, onDeadline: continue}",
 	} {
 		file := filepath.Join(t.TempDir(), "flow.yaml")
-		require.NoError(t, os.WriteFile(file, []byte("workflow: flow\nsteps:\n  pay: {agent: a, operation: pay, timeout: 2s, "+
-			"onFailure: stop, grade: fenced, pointOfNoReturn: true}\n  mail: "+step+"\n"), 0o600))
+		text := "workflow: flow\nsteps:\n  pay: {agent: a, operation: pay, timeout: 2s, onFailure: stop, " +
+			"grade: fenced, pointOfNoReturn: true}\n  mail: " + step + "\n"
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 		sc := simulate.Scenario{Definition: load(t, file), Only: []simulate.Fault{
 			simulate.FaultNamed("contradictory-reply"), simulate.FaultNamed("hang"),
 		}}

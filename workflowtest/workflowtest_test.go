@@ -470,8 +470,8 @@ func TestFailuresSayWhatWasExpected(t *testing.T) {
 			func(t testing.TB) { both(t).DeployYAML(strings.ReplaceAll(pair, "right", "middle")) },
 		},
 		{"an agent more in a block", func(t testing.TB) {
-			both(t).DeployYAML(pair + "  c: {steps: {d: {agent: middle, operation: do-d, timeout: 1s, onFailure: undo, " +
-				"undo: none, grade: fenced}}}\n")
+			both(t).DeployYAML(pair + "  c: {steps: {d: {agent: middle, operation: do-d, timeout: 1s, " +
+				"onFailure: undo, undo: none, grade: fenced}}}\n")
 		}},
 	} {
 		fmt.Fprintf(&reported, "== %s\n%s\n", c.name, judged(t, c.test))

@@ -340,3 +340,24 @@ func (c *check) binary(n *ast.BinaryNode, inside int) error {
 	}
 	return c.node(n.Right, inside)
 }
+
+// neverBoolean reports whether the value of a node is certainly neither true nor false.
+func neverBoolean(n ast.Node) bool {
+	switch n := unchain(n).(type) {
+	case *ast.NilNode, *ast.IntegerNode, *ast.FloatNode, *ast.StringNode, *ast.ArrayNode, *ast.MapNode, *ast.SliceNode,
+		*ast.CallNode:
+		return true
+	case *ast.BuiltinNode:
+		return n.Name != "all" && n.Name != "any"
+	case *ast.UnaryNode:
+		return n.Operator == "-" || n.Operator == "+"
+	case *ast.BinaryNode:
+		return strings.Contains("+-*/%", n.Operator) ||
+			n.Operator == "??" && neverBoolean(n.Left) && neverBoolean(n.Right)
+	case *ast.ConditionalNode:
+		return neverBoolean(n.Exp1) && neverBoolean(n.Exp2)
+	case *ast.IdentifierNode:
+		return slices.Contains([]string{"orderId", "run", "index"}, n.Value)
+	}
+	return false
+}

@@ -21,6 +21,8 @@ type Scope struct {
 	// only their outputs, because other outputs may change between evaluations (P12, effects are emitted
 	// again). nil means that the expression may read the outputs of all steps.
 	Visible map[string]bool
+	// Condition reports whether the value of the expression must be true or false.
+	Condition bool
 	// Value reports whether the expression may read the value of an answer, as value.
 	Value bool
 	// Answered contains the steps that wait for an answer. The value is true if a token for the step must
@@ -133,6 +135,9 @@ func parseProgram(source string, scope Scope) (*program, error) {
 		}
 		return nil, err
 	}
+	if scope.Condition && neverBoolean(tree.Node) {
+		return nil, fail("it is never true or false", "compare it, as in len(order.items) > 0 or order.total > 0")
+	}
 	c.program.path = pathOf(c.program, tree.Node)
 	return c.program, nil
 }
@@ -153,7 +158,8 @@ func syntaxFailure(err error) error {
 		return fail(fmt.Sprintf("it has more than %d parts", MaxNodes), "let the agent compute it")
 	}
 	if strings.Contains(f.Message, "value out of range") {
-		return fail("a number in it is beyond 64 bits, or beyond 1.8e308", "put the number into the order, and pass it on")
+		return fail("a number in it is beyond 64 bits, or beyond 1.8e308",
+			"put the number into the order, and pass it on")
 	}
 	what := f.Message + fmt.Sprintf(" (character %d)", f.Column+1)
 	if strings.Contains(f.Message, "token EOF") {

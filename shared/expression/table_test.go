@@ -95,8 +95,10 @@ func TestWhatIsRefused(t *testing.T) {
 	hidden.Visible = map[string]bool{"ship": true}
 	undo := plain
 	undo.Undo = true
+	condition := plain
+	condition.Condition = true
 	scopes := map[string]expression.Scope{
-		"plain": plain, "hidden": hidden, "undo": undo,
+		"plain": plain, "hidden": hidden, "undo": undo, "condition": condition,
 		"continues": {
 			Steps: []string{"a", "b", "c"}, Step: "c",
 			Visible: map[string]bool{"a": true, "b": true}, Continues: map[string]bool{"a": true},
@@ -104,7 +106,9 @@ func TestWhatIsRefused(t *testing.T) {
 		"answered": {
 			Steps:    []string{"pay-out", "approve", "bought"},
 			Answered: map[string]bool{"approve": false, "bought": true}, Continues: map[string]bool{},
-			Outputs: map[string][]string{"approve": {"value", "by", "at"}, "bought": {"count", "failed"}, "pay-out": nil},
+			Outputs: map[string][]string{
+				"approve": {"value", "by", "at"}, "bought": {"count", "failed"}, "pay-out": nil,
+			},
 		},
 	}
 	var scope expression.Scope

@@ -183,6 +183,7 @@ func (b *builder) question(f field, s *core.StepDefinition, scope expression.Sco
 	if refuse := v.get("refuse"); refuse != nil && b.bare(refuse, "refuse", `value == "reject"`) {
 		s.Answer.Refuse = strings.TrimSpace(refuse.text)
 		scope.Value = true
+		scope.Condition = true
 		b.expression(refuse.at, s.Answer.Refuse, scope)
 	}
 }

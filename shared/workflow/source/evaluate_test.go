@@ -69,8 +69,9 @@ func TestDecisions(t *testing.T) {
 	decided := reflect.TypeFor[protocol.Decided]()
 	for i := range decided.NumField() {
 		member, _, _ := strings.Cut(decided.Field(i).Tag.Get("json"), ",")
-		_, problems := source.Parse("test.yaml", []byte("workflow: test\nsteps: {paid: {event: {name: paid, timeout: 1d, "+
-			"onTimeout: undo}}}\noutput: ${ steps.paid.output."+member+" }\n"), source.Options{})
+		text := "workflow: test\nsteps: {paid: {event: {name: paid, timeout: 1d, onTimeout: undo}}}\n" +
+			"output: ${ steps.paid.output." + member + " }\n"
+		_, problems := source.Parse("test.yaml", []byte(text), source.Options{})
 		require.Empty(t, problems, member)
 	}
 }

@@ -154,14 +154,36 @@ func longestPath(d *core.Definition) (longest core.Duration, last int) {
 		for _, j := range d.Predecessors(i) {
 			begin = max(begin, end(j))
 		}
-		ends[i] = begin + span(&d.Steps[i])
+		ends[i] = begin + span(&d.Steps[i]) + membersSpan(d, i)
 		return ends[i]
 	}
 	for i := range d.Steps {
-		if end(i) > longest {
+		if d.MemberOf(i) < 0 && end(i) > longest {
 			longest = end(i)
 			last = i
 		}
 	}
 	return longest, last
+}
+
+// membersSpan returns the longest time until enough members of an Any have ended, or 0 for any other step. Waits end
+// well for certain, so the other members do not count if there are enough waits.
+func membersSpan(d *core.Definition, group int) (longest core.Duration) {
+	var waits []core.Duration
+	for _, i := range d.Members(group) {
+		s := &d.Steps[i]
+		longest = max(longest, span(s))
+		if s.Wait != nil {
+			waits = append(waits, span(s))
+		}
+	}
+	s := &d.Steps[group]
+	if s.Any != nil && s.Any.Enough > 0 && s.Any.Enough <= len(waits) {
+		slices.Sort(waits)
+		longest = waits[s.Any.Enough-1]
+	}
+	if s.Deadline > 0 {
+		return min(longest, s.Deadline)
+	}
+	return longest
 }

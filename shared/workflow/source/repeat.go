@@ -88,6 +88,7 @@ func (b *builder) until(f field, s *core.StepDefinition, scope expression.Scope)
 	}
 	text := strings.TrimSpace(v.text)
 	scope.Result = true
+	scope.Condition = true
 	b.expression(v.at, text, scope)
 	child := s.Each.Child
 	switch {

@@ -20,6 +20,7 @@ import (
 //   - It has a different type in YAML 1.1.
 //   - It looks like a number, but it is a text.
 //   - It is an infinity or NaN, which JSON does not have.
+//   - It has a tab within, which the YAML library drops.
 var (
 	coreNumber = regexp.MustCompile(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`)
 	coreOther  = regexp.MustCompile(`^0(o[0-7]+|x[0-9a-fA-F]+)$`)
@@ -85,13 +86,20 @@ func CheckScalars(data []byte) error {
 // WithoutMark returns the data without the byte order mark that some editors write at the beginning.
 func WithoutMark(data []byte) []byte { return bytes.TrimPrefix(data, []byte("\ufeff")) }
 
-// problemOf returns the reason to refuse an unquoted value. It returns "" for a valid value. It also returns
-// "" for a key, because a key is always a text.
+// problemOf returns the reason to refuse an unquoted value. It returns "" for a valid value. The type of a key does not
+// matter, because a key is always a text.
 func problemOf(t *token.Token) string {
-	if !plain(t) || t.Next != nil && t.Next.Type == token.MappingValueType {
+	if !plain(t) {
 		return ""
 	}
 	text := strings.TrimSpace(t.Value)
+	written := strings.TrimSpace(t.Origin)
+	if strings.Contains(written, "\t") {
+		return fmt.Sprintf("%.40q has a tab within, which the YAML library drops", written)
+	}
+	if t.Next != nil && t.Next.Type == token.MappingValueType {
+		return ""
+	}
 	if coreOther.MatchString(text) && rawjson.NumberFits([]byte(text)) {
 		return ""
 	}

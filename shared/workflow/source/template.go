@@ -103,6 +103,7 @@ func (b *builder) when(v *value, scope expression.Scope) string {
 		return ""
 	}
 	text := strings.TrimSpace(v.text)
+	scope.Condition = true
 	b.expression(v.at, text, scope)
 	return text
 }

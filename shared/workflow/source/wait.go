@@ -56,11 +56,18 @@ func (b *builder) variable(until *value) {
 	}
 }
 
-// span returns the timeout of a step. For a wait it returns the longest wait. A time that comes from the
-// order counts as zero.
+// span returns the timeout of a step. For a wait it returns the longest wait, and for child orders the longest path of
+// one of them. A time that comes from the order counts as zero.
 func span(s *core.StepDefinition) core.Duration {
-	if s.Wait != nil {
+	switch {
+	case s.Wait != nil:
 		return s.Wait.For + s.Wait.Spread
+	case s.Each == nil || s.Each.Child == nil:
+		return s.Timeout
 	}
-	return s.Timeout
+	longest, _ := longestPath(s.Each.Child)
+	if s.Deadline > 0 {
+		return min(longest, s.Deadline)
+	}
+	return longest
 }
