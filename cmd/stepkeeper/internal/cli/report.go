@@ -129,7 +129,11 @@ func (s *submission) waitForAll(ctx context.Context, c *client.Client) error {
 	}
 	err := all.Wait()
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return failure.New(failure.General, "they go on: repeat the command to wait again, or give it more "+
+		code := failure.General
+		if errors.Is(err, client.ErrConnection) {
+			code = failure.Unreachable
+		}
+		return failure.New(code, "they go on: repeat the command to wait again, or give it more "+
 			"time with --timeout", "not all orders ended in time")
 	}
 	if ctx.Err() != nil {
