@@ -46,7 +46,7 @@ func TestAddressesOfThisMachine(t *testing.T) {
 		file := filepath.Join(dir, "agents.yaml")
 		infra.NewStepkeeper(stack, "Engine", &infra.Props{
 			Workflows: []string{filepath.Join(dir, "w.yaml")},
-			Agents:    map[string]infra.Agent{"seats": {HTTP: file, Environment: map[string]string{"S": "s"}}},
+			Agents:    map[string]infra.Agent{"seats": {HTTP: file, Environment: map[string]string{"SECRET": "s"}}},
 			Build:     fake, Profile: infra.ProfileDev,
 		})
 		return read(t, stack), nil
@@ -56,7 +56,7 @@ func TestAddressesOfThisMachine(t *testing.T) {
 		near: "url", `url: "http://LOCALHOST:9100"`: "url", `url: "https://[::1]/x"`: "url",
 		far + `, proxy: "http://localhost:3128"`: "proxy",
 		far + `, auth: {oauth2: {tokenURL: "http://127.0.0.1:1/t", clientID: a, ` +
-			`clientSecret: "${env:S}"}}`: "tokenURL",
+			`clientSecret: "${env:SECRET}"}}`: "tokenURL",
 		`operations: {reserve: {aws: {send: "http://127.0.0.1:4566/000000000000/seats", ` +
 			`deduplicates: true}}}`: "operation reserve",
 	} {
