@@ -30,10 +30,6 @@ type transaction struct {
 // waits for other operations.
 const maxGroup = 1024
 
-// enough is the number of waiting operations that begin a group at once. Meanwhile the other processors prepare the
-// next group.
-const enough = 16
-
 // committer executes operations in groups. Each group is one transaction. A caller that finds the committer idle
 // executes the first group itself, because each switch of goroutines takes time. The operations that come meanwhile
 // are the next groups, which a goroutine executes.
@@ -173,10 +169,10 @@ func (c *committer) executeGroup() (more bool) {
 	return c.busy
 }
 
-// gather lets other goroutines run until enough operations wait, or no more are added. A larger group costs less
-// time for each write. The caller holds the lock. gather unlocks it while other goroutines run.
+// gather lets other goroutines run until they add no more operations. A larger group costs less time for each
+// write. The caller holds the lock. gather unlocks it while other goroutines run.
 func (c *committer) gather() {
-	for waiting := 0; waiting < min(len(c.pending), enough); {
+	for waiting := 0; waiting < len(c.pending); {
 		waiting = len(c.pending)
 		c.mu.Unlock()
 		runtime.Gosched()
