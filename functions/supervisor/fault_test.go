@@ -319,6 +319,20 @@ func TestFaultsOfOneShardAndOneTask(t *testing.T) {
 		require.Equal(t, 11, strings.Count(text, "left for the next sweep"))
 		require.Contains(t, text, "orders=30")
 	})
+	t.Run("every commit, because the process ends", func(t *testing.T) {
+		w, _ := late(t, 40, nil)
+		var log bytes.Buffer
+		w.Sweeping = func(c *supervisor.Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) }
+		ctx, cancel := context.WithCancel(ctx)
+		ending := func(int) error {
+			cancel()
+			return context.Canceled
+		}
+		r, err := w.SupervisorOn(&actorstest.Faulty{Store: w.Store, FailCommit: ending}, "other").Sweep(ctx)
+		require.ErrorIs(t, err, context.Canceled)
+		require.NotZero(t, r.Failed)
+		require.Empty(t, log.String())
+	})
 	t.Run("a definition", func(t *testing.T) {
 		w, _ := late(t, 2, nil)
 		w.Defs = memory.NewDefinitions()

@@ -119,9 +119,9 @@ func (s *Supervisor) Sweep(ctx context.Context) (Report, error) {
 			s.log.Error("incidents are left for the next sweep", "error", err)
 		}
 	}
-	if unnamed := w.unavailable - maxNamed; unnamed > 0 {
-		s.log.Error("further orders are left for the next sweep, because the store is unavailable", "orders",
-			unnamed)
+	unnamed := w.report.Failed - maxNamed
+	if unnamed > 0 && !errors.Is(ctx.Err(), context.Canceled) {
+		s.log.Error("further orders are left for the next sweep", "orders", unnamed)
 	}
 	return w.report, errors.Join(append(errs, w.unread)...)
 }
@@ -187,12 +187,10 @@ type sweep struct {
 	pages  int
 	depths map[string]port.Depth // depth of each queue, read once per sweep
 	unread error                 // error of the last read that failed
-
-	unavailable int // orders left because the store is unavailable
 }
 
-// maxNamed is the number of orders that a sweep names in the log if the store is unavailable. The fault
-// affects all due orders in each sweep, and the log may be on the same full disk as the store.
+// maxNamed is the number of orders that a sweep names in the log as left for the next one. A fault of the store or
+// of a queue affects all due orders in each sweep, and the log may be on the same full disk as the store.
 const maxNamed = 10
 
 func (w *sweep) shard(ctx context.Context, shard int) error {
@@ -268,18 +266,15 @@ func (w *sweep) page(ctx context.Context, due []port.Due, aside bool) {
 			(errors.Is(err, port.ErrConflict) || errors.Is(err, port.ErrNotFound)):
 			w.report.Lost++
 		default:
-			w.fault(j.ID, err)
+			w.fault(ctx, j.ID, err)
 		}
 	}
 }
 
-func (w *sweep) fault(id string, err error) {
+// fault logs nothing if the sweep was cancelled: the process ends, and the next one sweeps.
+func (w *sweep) fault(ctx context.Context, id string, err error) {
 	w.report.Failed++
-	if errors.Is(err, port.ErrUnavailable) {
-		w.unavailable++
-		if w.unavailable > maxNamed {
-			return
-		}
+	if w.report.Failed <= maxNamed && !errors.Is(ctx.Err(), context.Canceled) {
+		w.log.Error("left for the next sweep", "order", id, "error", err)
 	}
-	w.log.Error("left for the next sweep", "order", id, "error", err)
 }
