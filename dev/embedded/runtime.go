@@ -73,7 +73,7 @@ type Runtime struct {
 // sqlite.ErrLocked if another process uses the folder.
 func Open(ctx context.Context, o Options) (*Runtime, error) {
 	o = o.withDefaults()
-	s := &Runtime{options: o, log: o.Log, clock: o.Clock, hub: newHub()}
+	s := &Runtime{options: o, log: withLimit(o.Log), clock: o.Clock, hub: newHub()}
 	s.work, s.working = context.WithCancel(context.WithoutCancel(ctx))
 	s.metrics = newMetrics(s)
 	s.hub.rested = s.metrics.rested
@@ -215,15 +215,13 @@ func (s *Runtime) start() {
 }
 
 func (s *Runtime) sweep(ctx context.Context) {
-	var failed sweepFailure
 	every(ctx, s.options.SweepEvery, func() {
 		began := time.Now()
 		r, err := s.sweeper.Sweep(ctx)
 		s.metrics.sweep(r, began, time.Now(), err)
 		s.alertRefusals(ctx)
-		if err != nil && ctx.Err() == nil && failed.isNews(err, time.Now()) {
-			s.log.Error("a sweep failed, and the next one tries again; this line repeats each minute at most",
-				"error", err)
+		if err != nil && ctx.Err() == nil {
+			s.log.Error("a sweep failed, and the next one tries again", "error", err)
 		}
 	})
 }
@@ -237,21 +235,6 @@ func every(ctx context.Context, interval time.Duration, f func()) {
 			f()
 		}
 	}
-}
-
-type sweepFailure struct {
-	text string
-	at   time.Time
-}
-
-// isNews reports whether err must be logged: its text is new, or the last failure was logged a minute ago.
-func (f *sweepFailure) isNews(err error, now time.Time) bool {
-	if err.Error() == f.text && now.Sub(f.at) < time.Minute {
-		return false
-	}
-	f.text = err.Error()
-	f.at = now
-	return true
 }
 
 const (
