@@ -26,7 +26,6 @@ import (
 )
 
 const (
-	consumers   = 24 // of each of the Scheduler's queues; many, because each consumer waits for a group commit
 	cachedTasks = 20_000
 	wakeSlack   = 2 * time.Millisecond
 )
@@ -197,7 +196,7 @@ func (s *Runtime) start() {
 	s.samples.add(newSample(s.clock.Now()), s.options.StatisticsEvery)
 	for _, name := range []string{port.Replies, port.Control, port.Tasks} {
 		p := &consumer{queue: s.queues.ours(name), handle: s.scheduler.Handle, clock: s.clock, log: s.log}
-		for range consumers {
+		for range schedulerCapacity / batchOf(name) {
 			s.handlers.Go(func() {
 				port.Always(receiving, s.log, "the Scheduler", func() { p.run(receiving, work) })
 			})
