@@ -63,7 +63,7 @@ func TestWhatCannotBeStoredComesBack(t *testing.T) {
 		eventually(t, "the reply is returned to the queue", resting)
 	}
 	eventually(t, "the reply came again and was returned again", func() bool {
-		return log.count(`msg="message returned to its queue" order=one`) > 2
+		return log.count(`msg="message returned to its queue" order=one`) > 3
 	})
 	require.Zero(t, depth(t, s, port.Dead(port.Replies)).Visible, "dead letters after 100 s")
 	end()

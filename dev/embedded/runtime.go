@@ -72,7 +72,7 @@ type Runtime struct {
 // sqlite.ErrLocked if another process uses the folder.
 func Open(ctx context.Context, o Options) (*Runtime, error) {
 	o = o.withDefaults()
-	s := &Runtime{options: o, log: withLimit(o.Log), clock: o.Clock, hub: newHub()}
+	s := &Runtime{options: o, log: o.Log, clock: o.Clock, hub: newHub()}
 	s.work, s.working = context.WithCancel(context.WithoutCancel(ctx))
 	s.metrics = newMetrics(s)
 	s.hub.rested = s.metrics.rested

@@ -1,10 +1,12 @@
-package embedded
+package local
 
 import (
 	"context"
 	"log/slog"
 	"sync"
 	"time"
+
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
 )
 
 // linesPerMinute is the number of warnings and errors of one kind that are logged in a minute.
@@ -23,9 +25,16 @@ type lines struct {
 	logged map[string]int // number of lines in this minute, by kind
 }
 
-// withLimit returns a logger that limits its warnings and errors.
-func withLimit(log *slog.Logger) *slog.Logger {
-	return slog.New(bounded{log.Handler(), &lines{logged: map[string]int{}}})
+// logger returns the logger of the server.
+func (o *devOptions) logger() *slog.Logger {
+	var level slog.Level
+	_ = level.UnmarshalText([]byte(o.logLevel)) // The flag accepts only valid levels.
+	options := &slog.HandlerOptions{Level: level}
+	var h slog.Handler = slog.NewTextHandler(o.app.Streams.Err, options)
+	if o.logFormat == "json" {
+		h = slog.NewJSONHandler(render.CleanJSON(o.app.Streams.Err), options)
+	}
+	return slog.New(bounded{h, &lines{logged: map[string]int{}}})
 }
 
 // Handle implements slog.Handler.
