@@ -102,7 +102,7 @@ func (a *agent) build(clock port.Clock, orders port.Sender) (err error) {
 // the queue has a backlog (P32, queue time is not a failure).
 func (s *Runtime) capacity(name string) int {
 	if name == supervisor.Scheduler {
-		return consumers * port.MaxBatch
+		return schedulerCapacity
 	}
 	for _, a := range s.agents {
 		if a.name == name {

@@ -47,3 +47,28 @@ func TestPastItsVisibilityNothingIsDeleted(t *testing.T) {
 	require.Zero(t, depth.Visible+depth.InFlight)
 	require.NotContains(t, log.String(), "not deleted", "the deletion is logged as a failure")
 }
+
+// The ends of many children come to the Scheduler together, because they change the same order.
+func TestMessagesBetweenOrdersComeInLargeBatches(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	clock := memory.NewClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	queues, err := memory.NewQueues(clock, []memory.QueueConfig{{Name: port.Tasks}})
+	require.NoError(t, err)
+	queue, err := queues.Queue(port.Tasks)
+	require.NoError(t, err)
+	for range 60 {
+		require.NoError(t, queue.Send(ctx, []port.Message{{Body: []byte("end")}})[0])
+	}
+	together := 0
+	p := &consumer{
+		queue: queue, clock: clock, log: slog.New(slog.DiscardHandler),
+		handle: func(_ context.Context, _ string, d []port.Delivery) []string {
+			together = len(d)
+			cancel()
+			return nil
+		},
+	}
+	p.run(ctx, t.Context())
+	require.Equal(t, 60, together)
+}

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
+	"github.com/stepkeeper/stepkeeper/shared/token"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
@@ -83,22 +84,26 @@ func TestOnlyRegularFilesOfTheFolderAreWorkflows(t *testing.T) {
 	wait(t, s, "one")
 }
 
-// The agents' file is one too.
-func TestAgentsFileThatIsNoFile(t *testing.T) {
+// The agents' file and the keys of tokens are files too.
+func TestOtherFilesThatAreNoFiles(t *testing.T) {
 	w := newFixture(t, "5s")
 	w.options.Agents = filepath.Join(w.dir, "agents.yaml")
-	require.NoError(t, syscall.Mkfifo(w.options.Agents, 0o600))
-	refused := make(chan error, 1)
-	go func() {
-		_, err := embedded.Open(t.Context(), w.options)
-		refused <- err
-	}()
-	select {
-	case err := <-refused:
-		require.ErrorContains(t, err, "named pipe")
-		require.ErrorContains(t, err, w.options.Agents)
-	case <-time.After(patience):
-		t.Fatal("the start hangs")
+	require.NoError(t, os.Mkdir(w.options.Data, 0o700))
+	for _, name := range []string{w.options.Agents, filepath.Join(w.options.Data, token.FileName)} {
+		require.NoError(t, syscall.Mkfifo(name, 0o600))
+		refused := make(chan error, 1)
+		go func() {
+			_, err := embedded.Open(t.Context(), w.options)
+			refused <- err
+		}()
+		select {
+		case err := <-refused:
+			require.ErrorContains(t, err, "named pipe")
+			require.ErrorContains(t, err, name)
+		case <-time.After(patience):
+			t.Fatal("the start hangs")
+		}
+		w.options.Agents = ""
 	}
 }
 

@@ -26,7 +26,6 @@ import (
 )
 
 const (
-	consumers   = 24 // of each of the Scheduler's queues; many, because each consumer waits for a group commit
 	cachedTasks = 20_000
 	wakeSlack   = 2 * time.Millisecond
 )
@@ -197,7 +196,7 @@ func (s *Runtime) start() {
 	s.samples.add(newSample(s.clock.Now()), s.options.StatisticsEvery)
 	for _, name := range []string{port.Replies, port.Control, port.Tasks} {
 		p := &consumer{queue: s.queues.ours(name), handle: s.scheduler.Handle, clock: s.clock, log: s.log}
-		for range consumers {
+		for range schedulerCapacity / batchOf(name) {
 			s.handlers.Go(func() {
 				port.Always(receiving, s.log, "the Scheduler", func() { p.run(receiving, work) })
 			})
@@ -215,15 +214,13 @@ func (s *Runtime) start() {
 }
 
 func (s *Runtime) sweep(ctx context.Context) {
-	var failed sweepFailure
 	every(ctx, s.options.SweepEvery, func() {
 		began := time.Now()
 		r, err := s.sweeper.Sweep(ctx)
 		s.metrics.sweep(r, began, time.Now(), err)
 		s.alertRefusals(ctx)
-		if err != nil && ctx.Err() == nil && failed.isNews(err, time.Now()) {
-			s.log.Error("a sweep failed, and the next one tries again; this line repeats each minute at most",
-				"error", err)
+		if err != nil && ctx.Err() == nil {
+			s.log.Error("a sweep failed, and the next one tries again", "error", err)
 		}
 	})
 }
@@ -237,21 +234,6 @@ func every(ctx context.Context, interval time.Duration, f func()) {
 			f()
 		}
 	}
-}
-
-type sweepFailure struct {
-	text string
-	at   time.Time
-}
-
-// isNews reports whether err must be logged: its text is new, or the last failure was logged a minute ago.
-func (f *sweepFailure) isNews(err error, now time.Time) bool {
-	if err.Error() == f.text && now.Sub(f.at) < time.Minute {
-		return false
-	}
-	f.text = err.Error()
-	f.at = now
-	return true
 }
 
 const (

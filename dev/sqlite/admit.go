@@ -28,8 +28,14 @@ const headerBytes = 100
 const restore = "restore a backup, or, if there are no orders that matter, remove the file"
 
 // inspect refuses a file that is certainly not a database of Stepkeeper. It does not change the file. It
-// refuses an empty file too, because create never leaves an empty file.
+// refuses an empty file too, because create never leaves an empty file. It refuses a link, because the lock is on the
+// folder, and another process could use the file in its own folder.
 func inspect(file string) (f found, err error) {
+	for _, name := range names(file) {
+		if err := regularfile.Check(name); errors.Is(err, regularfile.ErrNotRegular) {
+			return f, fmt.Errorf("%s: %w; move it away, or put the file itself in its place", filepath.Base(name), err)
+		}
+	}
 	if info, err := os.Stat(file + "-wal"); err == nil {
 		f.log = true
 		f.rest = info.Size()

@@ -76,17 +76,33 @@ func spoil(t *testing.T, folder string) {
 func refused(t *testing.T, folder string, want ...string) error {
 	t.Helper()
 	before, _ := os.ReadFile(filepath.Join(folder, database))
+	names := entries(t, folder)
 	s, err := sqlite.Open(t.Context(), folder, sqlite.Options{})
 	if err == nil {
 		closed(t, s)
 		t.Fatal("it was opened")
 	}
+	require.Equal(t, names, entries(t, folder))
 	for _, text := range append(want, folder) {
 		require.ErrorContains(t, err, text)
 	}
 	after, _ := os.ReadFile(filepath.Join(folder, database))
 	require.Equal(t, string(before), string(after))
 	return err
+}
+
+// entries returns the names in the folder, without that of the index that each reader of a log makes.
+func entries(t *testing.T, folder string) (names []string) {
+	t.Helper()
+	all, err := os.ReadDir(folder)
+	require.NoError(t, err)
+	for _, e := range all {
+		names = append(names, e.Name())
+	}
+	if slices.Contains(names, writeLog) {
+		names = slices.DeleteFunc(names, func(name string) bool { return name == database+"-shm" })
+	}
+	return names
 }
 
 func TestAfterAKillTheNewestIsThere(t *testing.T) {
@@ -316,6 +332,19 @@ func TestFileThatIsNotOursIsRefused(t *testing.T) {
 			mkdir(t,
 				filepath.Join(folder, database))
 		}, "a directory"},
+		"a link": {func(t *testing.T, folder string) {
+			elsewhere := t.TempDir()
+			closed(t, open(t, elsewhere, sqlite.Options{}))
+			require.NoError(t, os.Symlink(filepath.Join(elsewhere, database), filepath.Join(folder, database)))
+		}, "stepkeeper.db: it is a link"},
+		"a folder for the index of the log": {func(t *testing.T, folder string) {
+			closed(t, open(t, folder, sqlite.Options{}))
+			mkdir(t, filepath.Join(folder, database+"-shm"))
+		}, "stepkeeper.db-shm: it is a directory"},
+		"a journal of another program": {func(t *testing.T, folder string) {
+			closed(t, open(t, folder, sqlite.Options{}))
+			write(t, filepath.Join(folder, database+"-journal"), []byte("journal"))
+		}, "let sqlite3 undo the change"},
 		"the log alone": {func(t *testing.T, folder string) {
 			write(t, filepath.Join(folder, writeLog), []byte("log"))
 		}, "stepkeeper.db is missing"},

@@ -92,6 +92,7 @@ type Store struct {
 	checking  checking
 	opened    []opened
 	setAside  setAside
+	unlogged  string // file that had no log before it was opened; "" if it had one
 }
 
 // Open opens the store in a data folder. It creates the folder if the folder does not exist. It returns
@@ -165,6 +166,9 @@ func (s *Store) open(ctx context.Context, file string, o Options) error {
 	found, err := inspect(file)
 	if err != nil {
 		return err
+	}
+	if !found.log {
+		s.unlogged = file
 	}
 	if found.file {
 		err = errors.Join(protect(file), admit(file, found))
@@ -260,7 +264,17 @@ func (s *Store) Close() error {
 		errs = append(errs, s.unmark(s.committer.writer), s.committer.writer.close(),
 			s.committer.sequence.close())
 	}
+	s.removeEmptyLog()
 	return errors.Join(append(errs, s.lock.Unlock())...)
+}
+
+// removeEmptyLog removes the empty log that the readers have made, if the file was then refused.
+func (s *Store) removeEmptyLog() {
+	info, err := os.Stat(s.unlogged + "-wal")
+	if s.unlogged != "" && err == nil && info.Size() == 0 {
+		_ = os.Remove(s.unlogged + "-wal") // an empty log does no harm if it stays
+		_ = os.Remove(s.unlogged + "-shm")
+	}
 }
 
 // Shards returns the number of shards of the due index.

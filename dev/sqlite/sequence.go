@@ -97,10 +97,15 @@ func (q *sequence) close() error {
 // private is the mode of all files of the store. Other users of the machine must not read the data of orders.
 const private fs.FileMode = 0o600
 
+// names returns the names of all files that the store or SQLite opens.
+func names(file string) []string {
+	return []string{file, file + "-wal", file + "-shm", file + "-journal", sequenceFile(file)}
+}
+
 // protect removes the permissions of other users from existing files. It skips a file whose mode it may not
 // change.
 func protect(file string) error {
-	for _, name := range []string{file, file + "-wal", file + "-shm", sequenceFile(file)} {
+	for _, name := range names(file) {
 		err := os.Chmod(name, private)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
 			return err

@@ -45,6 +45,10 @@ func (s *Store) explained(err error) error {
 			return fmt.Errorf("the process has too many open files: raise its limit, as with ulimit -n 4096: %w", err)
 		}
 	}
+	if number == code.SQLITE_READONLY_ROLLBACK {
+		return fmt.Errorf("another program was interrupted while it changed the file, and left %s-journal: "+
+			"let sqlite3 undo the change, with: sqlite3 %[1]s 'PRAGMA quick_check': %[2]w", FileName, err)
+	}
 	switch number & 0xff {
 	case code.SQLITE_FULL:
 		return fmt.Errorf(

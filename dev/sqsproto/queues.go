@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 )
 
 type queueURL struct {
@@ -67,12 +69,8 @@ func listQueues(c *call) (any, error) {
 	return out, nil
 }
 
-var queueAttributes = []string{
-	"ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible",
-	"ApproximateNumberOfMessagesDelayed",
-	"QueueArn", "VisibilityTimeout", "MaximumMessageSize", "DelaySeconds", "ReceiveMessageWaitTimeSeconds",
-	"CreatedTimestamp", "LastModifiedTimestamp", "MessageRetentionPeriod", "Policy", "RedrivePolicy",
-}
+// queueAttributes are the names that SQS knows. GetQueueAttributes leaves out an attribute that no queue here has.
+var queueAttributes = types.QueueAttributeName("").Values()
 
 func getQueueAttributes(c *call) (any, error) {
 	var in struct {
@@ -83,7 +81,7 @@ func getQueueAttributes(c *call) (any, error) {
 		return nil, err
 	}
 	for _, name := range in.AttributeNames {
-		if name != "All" && !slices.Contains(queueAttributes, name) {
+		if !slices.Contains(queueAttributes, types.QueueAttributeName(name)) {
 			return nil, bad("InvalidAttributeName", "Unknown Attribute %.60s.", name)
 		}
 	}

@@ -326,6 +326,12 @@ func TestQueuesAndTheirAttributes(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, wanted, out.Attributes)
 	}
+	kms, err := r.sdk.GetQueueAttributes(r.ctx, &sqs.GetQueueAttributesInput{
+		QueueUrl:       &want[1],
+		AttributeNames: []types.QueueAttributeName{"KmsMasterKeyId", "FifoQueue", "DelaySeconds"},
+	})
+	require.NoError(t, err)
+	require.Equal(t, map[string]string{"DelaySeconds": "0"}, kms.Attributes, "an attribute that the queue lacks")
 	_, err = r.sdk.GetQueueAttributes(r.ctx, &sqs.GetQueueAttributesInput{
 		QueueUrl:       &want[1],
 		AttributeNames: []types.QueueAttributeName{"Colour"},

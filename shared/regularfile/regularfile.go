@@ -34,6 +34,9 @@ func ReadIn(dir *os.Root, name string, limit int64) ([]byte, error) {
 	return data, err
 }
 
+// Check returns an error if the name belongs to anything but a regular file. It does not follow links.
+func Check(name string) error { return check(os.Lstat(name)) }
+
 func read(name string, limit int64, stat func(string) (os.FileInfo, error),
 	open func(string, int, os.FileMode) (*os.File, error),
 ) ([]byte, error) {
@@ -62,6 +65,8 @@ func check(info fs.FileInfo, err error) error {
 		return nil
 	case mode.IsDir():
 		kind = "a directory"
+	case mode&fs.ModeSymlink != 0:
+		kind = "a link"
 	case mode&fs.ModeNamedPipe != 0:
 		kind = "a named pipe"
 	case mode&fs.ModeSocket != 0:

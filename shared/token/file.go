@@ -9,6 +9,7 @@ import (
 	"runtime"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/regularfile"
 )
 
 // FileName is the name of the file that holds the keys in the data folder of `stepkeeper dev`.
@@ -19,13 +20,13 @@ const FileName = "token-keys.json"
 // folder.
 func Open(folder string, replace bool, now core.Time) (*Keys, error) {
 	name := filepath.Join(folder, FileName)
-	data, err := os.ReadFile(name) //nolint:gosec // the user names the folder
+	data, err := regularfile.Read(name, 1<<20)
 	if errors.Is(err, fs.ErrNotExist) {
 		k := New()
 		return k, write(name, k.Encode())
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the keys of tokens: %w", err)
+		return nil, fmt.Errorf("the keys of tokens in %s: %w", name, err)
 	}
 	k, err := Parse(data)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -284,6 +285,24 @@ func TestDevClock(t *testing.T) {
 	require.GreaterOrEqual(t, off, time.Hour)
 	require.LessOrEqual(t, off, 3*time.Hour)
 	shift("later\n").want(t, failure.Usage, "duration")
+}
+
+// However often a trouble repeats, its line is logged a few times in a minute. The libraries log as the server does.
+func TestDevLogsATroubleAFewTimes(t *testing.T) {
+	r := dev(t.Context(), t, func(_ context.Context, o embedded.Options) error {
+		for range 50 {
+			o.Log.With("queue", "replies").Warn("message returned")
+			slog.Error("cannot accept")
+		}
+		return nil
+	}, "--log-format", "json")
+	count := map[any]int{}
+	for _, line := range decodeLines(t, r.err) {
+		count[line["msg"]]++
+	}
+	require.Contains(t, []int{3, 4, 5, 6}, count["message returned"], "lines of one minute, or of two")
+	require.Contains(t, []int{3, 4, 5, 6}, count["cannot accept"])
+	require.Contains(t, r.err, "no more lines of this kind before")
 }
 
 // A server or console that cannot write its ready line reports this on standard error, continues, and ends

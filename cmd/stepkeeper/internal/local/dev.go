@@ -24,7 +24,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/console"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
-	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
 	"github.com/stepkeeper/stepkeeper/demo/shifted"
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
 	"github.com/stepkeeper/stepkeeper/dev/sqlite"
@@ -299,6 +298,7 @@ func runDev(ctx context.Context, o *devOptions) error {
 	defer outliveReaders()()
 	embedded.SetCollector(o.app.Getenv)
 	o.Log = o.logger()
+	slog.SetDefault(o.Log) // for net/http, and for all that is logged outside the runtime
 	if o.example != "" {
 		example, err := startExample(ctx, o.example, o.Listen)
 		if err != nil {
@@ -443,14 +443,4 @@ func (o *devOptions) ready(s embedded.Started) {
 		Ready: true, URL: s.Address, Answers: s.Answers, Data: o.Data,
 		Workflows: s.Workflows, Agents: s.Agents, Checked: s.Checked, Orders: o.orders,
 	}, text)
-}
-
-func (o *devOptions) logger() *slog.Logger {
-	var level slog.Level
-	_ = level.UnmarshalText([]byte(o.logLevel)) // The flag accepts only valid levels.
-	options := &slog.HandlerOptions{Level: level}
-	if o.logFormat == "json" {
-		return slog.New(slog.NewJSONHandler(render.CleanJSON(o.app.Streams.Err), options))
-	}
-	return slog.New(slog.NewTextHandler(o.app.Streams.Err, options))
 }

@@ -1,0 +1,73 @@
+package local
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
+)
+
+// linesPerMinute is the number of warnings and errors of one kind that are logged in a minute.
+const linesPerMinute = 3
+
+// bounded is a log handler that limits the warnings and errors of each kind. The kind is the message without the
+// attributes. Without the limit, a full disk would log a line for each message that returns to its queue.
+type bounded struct {
+	slog.Handler
+	lines *lines
+}
+
+type lines struct {
+	mu     sync.Mutex
+	minute time.Time
+	logged map[string]int // number of lines in this minute, by kind
+}
+
+// logger returns the logger of the server.
+func (o *devOptions) logger() *slog.Logger {
+	var level slog.Level
+	_ = level.UnmarshalText([]byte(o.logLevel)) // The flag accepts only valid levels.
+	options := &slog.HandlerOptions{Level: level}
+	var h slog.Handler = slog.NewTextHandler(o.app.Streams.Err, options)
+	if o.logFormat == "json" {
+		h = slog.NewJSONHandler(render.CleanJSON(o.app.Streams.Err), options)
+	}
+	return slog.New(bounded{h, &lines{logged: map[string]int{}}})
+}
+
+// Handle implements slog.Handler.
+func (b bounded) Handle(ctx context.Context, r slog.Record) error {
+	if r.Level >= slog.LevelWarn {
+		switch n, until := b.lines.count(r.Message, r.Time); {
+		case n > linesPerMinute:
+			return nil
+		case n == linesPerMinute:
+			r.AddAttrs(slog.String("limit", "no more lines of this kind before "+until.UTC().Format(time.TimeOnly)))
+		}
+	}
+	return b.Handler.Handle(ctx, r)
+}
+
+// count returns the number of lines of a kind in this minute, and the end of the minute.
+func (l *lines) count(kind string, now time.Time) (n int, until time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if minute := now.Truncate(time.Minute); !minute.Equal(l.minute) {
+		l.minute = minute
+		clear(l.logged)
+	}
+	l.logged[kind]++
+	return l.logged[kind], l.minute.Add(time.Minute)
+}
+
+// WithAttrs implements slog.Handler.
+func (b bounded) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return bounded{b.Handler.WithAttrs(attrs), b.lines}
+}
+
+// WithGroup implements slog.Handler.
+func (b bounded) WithGroup(name string) slog.Handler {
+	return bounded{b.Handler.WithGroup(name), b.lines}
+}
