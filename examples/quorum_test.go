@@ -48,6 +48,13 @@ func TestNoQuorum(t *testing.T) {
 	require.Equal(t, "children-failed", run.Step("vote").Error.Code)
 }
 
+// A whole number of JSON may have a point.
+func TestTheQuorumHasAPoint(t *testing.T) {
+	w, _, _ := quorum(t)
+	run := w.Submit(json.RawMessage(`{"quorum":1.0,"processes":[{"name":"north"}]}`)).UntilEnd(time.Minute)
+	run.ExpectProcessed()
+}
+
 // A quorum that is more than the processes is a mistake of the order.
 func TestAQuorumThatCannotBe(t *testing.T) {
 	w, _, _ := quorum(t)

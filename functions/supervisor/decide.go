@@ -113,6 +113,7 @@ func (w *sweep) queueOf(ctx context.Context, def *core.Definition, t *protocol.T
 	agent := st.AskedAgent(&def.Steps[i])
 	depth, err := w.depth(ctx, port.Requests(agent))
 	switch {
+	case st.Claim.Progress != nil: // its agent has received the request (P43, long work reports progress)
 	case errors.Is(err, port.ErrNotFound):
 		return core.QueueHeld, nil
 	case err != nil:

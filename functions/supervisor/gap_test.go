@@ -98,6 +98,29 @@ func TestBacklogOfTheAgentThatWasAsked(t *testing.T) {
 	}
 }
 
+// P43, P32: an attempt that has reported is in no queue of requests. Its reply may wait in that of replies.
+func TestBacklogBehindAnAttemptThatHasReported(t *testing.T) {
+	for queue, uncounted := range map[string]int{"requests-agent-a": 0, port.Replies: 2} {
+		def := actorstest.Definition()
+		def.Steps[0].MaxDuration = core.Hour
+		w := begun(t, def, 1, func(w *actorstest.World) {
+			w.Sweeping = func(cfg *supervisor.Config) { cfg.Capacity = func(string) int { return 2 } }
+		})
+		w.Send(port.Replies, &message.Reply{
+			Schema: 1, OrderID: "o-1", Step: "a", Attempt: 1, Agent: "agent-a", Operation: core.Do,
+			Outcome: message.Progress, Percent: 40,
+		})
+		for w.Handle(port.Replies) > 0 {
+		}
+		require.NotNil(t, w.Task("o-1").Step("a").Claim.Progress)
+		for range 3 {
+			w.Send(queue, &message.Request{Schema: 1})
+		}
+		w.Clock.Advance(31 * time.Second)
+		require.Equal(t, uncounted, sweep(t, w).Uncounted, queue)
+	}
+}
+
 // P32: a reply that waits for the Scheduler is not a failure of its step, and no Wakes are added to a control
 // queue that is too long.
 func TestBacklogOfTheScheduler(t *testing.T) {

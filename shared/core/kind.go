@@ -2,7 +2,10 @@ package core
 
 import (
 	"encoding/json"
+	"errors"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -221,12 +224,25 @@ type Answer struct {
 type Question struct {
 	Question string          `json:"question,omitempty"`
 	Show     json.RawMessage `json:"show,omitempty"`
-	Need     *int            `json:"need,omitempty"`    // number of people who must agree; if absent, 1
+	Need     *Whole          `json:"need,omitempty"`    // number of people who must agree; if absent, 1
 	Who      []string        `json:"who,omitempty"`     // people who may answer; if absent, everyone may
 	NotSelf  *string         `json:"notSelf,omitempty"` // person who may not answer
 	// Timeout is a duration such as "48h" or "7d", or a time in RFC 3339. If it is absent, the definition's Timeout
 	// applies.
 	Timeout string `json:"timeout,omitempty"`
+}
+
+// Whole is a whole number of JSON, also one that is written as 2.0 or 1e3.
+type Whole int
+
+// UnmarshalJSON reads a whole number of at most 32 bits.
+func (w *Whole) UnmarshalJSON(text []byte) error {
+	n, err := strconv.ParseFloat(string(text), 64)
+	if err != nil || n != math.Trunc(n) || math.Abs(n) > math.MaxInt32 {
+		return errors.New("it must be a whole number")
+	}
+	*w = Whole(n)
+	return nil
 }
 
 // Bounds of answers; sizes are in bytes.

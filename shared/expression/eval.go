@@ -204,7 +204,7 @@ func memberOf(base, property any) (any, error) {
 		return nil, fail("a field of an object is read by "+kind(property)+", not by its name",
 			"give the name as a text; string(…) converts a number")
 	case []any:
-		index, ok := property.(int64)
+		index, ok := integer(property)
 		if !ok {
 			return nil, fail("an element of a list is read by "+kind(property)+", not by its position",
 				"give the position as a whole number; the first is 0")
@@ -244,7 +244,15 @@ func (e *evaluation) position(n ast.Node, absent int64) (int64, error) {
 	if n == nil {
 		return absent, nil
 	}
-	return typed[int64](e, "[from:to]", "a whole number", n)
+	v, err := e.eval(n)
+	if err != nil {
+		return 0, err
+	}
+	i, ok := integer(v)
+	if !ok {
+		return 0, mismatch("[from:to]", "a whole number", v)
+	}
+	return i, nil
 }
 
 // slice cuts a list or a text. A negative position counts from the end. A position outside the list or text

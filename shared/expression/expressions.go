@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -205,11 +204,11 @@ func (x *Expressions) Enough(step int, env core.Environment) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	n, err := strconv.Atoi(string(text))
-	if err != nil {
+	var n core.Whole
+	if n.UnmarshalJSON(text) != nil {
 		return 0, errors.New("the value of enough is no whole number")
 	}
-	return n, nil
+	return int(n), nil
 }
 
 // ChildOrder evaluates the content of a child order. It returns nil if the step has no template for child

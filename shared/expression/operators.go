@@ -106,6 +106,10 @@ func arithmetic(e *evaluation, op string, a, b any) (any, error) {
 	}
 	i, ok1 := a.(int64)
 	j, ok2 := b.(int64)
+	if op == "%" {
+		i, ok1 = integer(a)
+		j, ok2 = integer(b)
+	}
 	integers := ok1 && ok2
 	if integers {
 		if v, ok := smallIntegers(op, i, j); ok {

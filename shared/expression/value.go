@@ -40,6 +40,18 @@ func decimal(v any) (*apd.Decimal, bool) {
 	return nil, false
 }
 
+// integer returns a number without a fraction, such as 2.0, as an integer of 64 bits.
+func integer(v any) (int64, bool) {
+	n, ok := v.(*number)
+	if !ok {
+		i, ok := v.(int64)
+		return i, ok
+	}
+	i, err := n.value.Int64()
+	return i, err == nil
+}
+
+// whole reports whether a number is written in digits alone. One with a point may be rounded.
 func whole(v any) bool {
 	n, ok := v.(*number)
 	return !ok || !strings.ContainsAny(n.text, ".eE")

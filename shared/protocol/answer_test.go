@@ -61,6 +61,7 @@ func TestQuestions(t *testing.T) {
 	}
 	for question, ok := range map[string]bool{
 		`{}`: true, `{"need":32}`: true, `{"need":33}`: false, `{"need":0}`: false, `{"need":"two"}`: false,
+		`{"need":2.0}`: true, `{"need":3e1}`: true, `{"need":2.5}`: false, `{"need":1e400}`: false,
 		`{"who":` + names(32, 128) + `}`: true, `{"who":` + names(33, 9) + `}`: false,
 		`{"who":["a<b"]}`: false, `{"who":[""]}`: false,
 		`{"who":["ann","bob"],"need":2}`: true, `{"who":["ann","bob"],"need":2,"notSelf":"ann"}`: false,

@@ -72,7 +72,8 @@ func (s *Step) AsAsked(question json.RawMessage, timeout core.Duration) json.Raw
 	if len(question) > 0 && json.Unmarshal(question, &q) != nil {
 		return question
 	}
-	q.Need = &a.Need
+	need := core.Whole(a.Need)
+	q.Need = &need
 	q.Timeout = asked.String()
 	q.Who = a.Who
 	q.NotSelf = nil
@@ -97,7 +98,7 @@ func ReadQuestion(text json.RawMessage, timeout core.Duration, asked core.Time) 
 	}
 	a := &Answers{Need: 1, Who: q.Who}
 	if q.Need != nil {
-		a.Need = *q.Need
+		a.Need = int(*q.Need)
 	}
 	if q.NotSelf != nil {
 		a.NotSelf = *q.NotSelf

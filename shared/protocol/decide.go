@@ -58,7 +58,7 @@ func Decide(def *core.Definition, order []byte, task *Task, ev core.Event, at At
 		r.t.keepEndStates(task)
 	}
 	r.leftEnd(def, task)
-	r.t.dropPassed()
+	r.dropPassed()
 	r.t.storeTold(task, r.at.Told)
 	Reindex(r.t, r.bySupervisor())
 	return Decision{Task: r.t, Changed: true, Effects: r.effects, Verdict: r.verdict}, nil

@@ -193,8 +193,9 @@ func free(d, n *core.StepDefinition) (all []Difference) {
 		d.Each.Definition != n.Each.Definition)
 	add("concurrency, or how many children may fail, is another one", d.Each != nil && n.Each != nil &&
 		(d.Each.Concurrency != n.Each.Concurrency || d.Each.Tolerate != n.Each.Tolerate))
-	add("children wait for other events", d.Each != nil && n.Each != nil && !slices.EqualFunc(d.Each.Events, n.Each.Events,
-		func(a, b core.PassedEvent) bool { return a.Name == b.Name && bytes.Equal(a.Schema, b.Schema) }))
+	add("children wait for other events; an event for one that has started goes to its own ID",
+		d.Each != nil && n.Each != nil && !slices.EqualFunc(d.Each.Events, n.Each.Events,
+			func(a, b core.PassedEvent) bool { return a.Name == b.Name && bytes.Equal(a.Schema, b.Schema) }))
 	add("enough is another one; where the step has begun, it stays", d.Each != nil && n.Each != nil &&
 		!bytes.Equal(d.Each.Enough, n.Each.Enough))
 	add("deadline is another one; a time span counts from the first claim, or from the last resubmit",

@@ -86,12 +86,14 @@ func (s *Step) endedWell() bool {
 func (s step) failIfNoneLeft() {
 	left := 0
 	last := ""
+	var lastAt core.Time
 	for n, i := range s.def.Members(s.i) {
 		m := &s.t.Steps[i]
 		switch {
 		case m.endedWell() || m.canEndWell():
 			left++
-		case m.Error != nil:
+		case m.Error != nil && m.Error.At >= lastAt:
+			lastAt = m.Error.At
 			last = fmt.Sprintf("; the last failure that is known is of %s, %s: %s", s.d.Any.Members[n],
 				core.PlainCode(m.Error.Code), m.Error.Message)
 		}

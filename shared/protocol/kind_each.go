@@ -276,6 +276,7 @@ func (s step) childEnded(ev core.Event) (string, error) {
 		s.decideChildren()
 	case e.State == core.ChildRefused && s.d.Each.Repeat != nil:
 		s.cannotBegin(e.Parent.Index, e.Code, e.Message)
+	case c.Stopped && e.State == core.ChildCompensated: // by the step, not because the child has failed
 	default:
 		c.Fail(e.Parent.Index, e.Code, cmp.Or(e.Message, "it was "+string(e.State)))
 	}

@@ -29,8 +29,7 @@ func (s step) overdue(ev core.Event) (string, error) {
 		s.wakeNow()
 	case s.Withdrawn != 0 && !s.Claim.Undo:
 		s.endWithdrawn(OutcomeOverdue, core.CodeTimeout, text)
-	case counts && e.Queue != core.QueueClear && s.Claim.Progress == nil:
-		// An agent that reports progress has received the request.
+	case counts && e.Queue != core.QueueClear:
 		s.backlog(e.Queue)
 	default:
 		s.recordAttempt(OutcomeOverdue, core.CodeTimeout)
@@ -68,7 +67,9 @@ func (s step) wakeNow() {
 // slept, or nothing ran.
 func (s step) backlog(queue core.QueueState) {
 	s.recordAttempt(OutcomeOverdue, core.CodeQueue)
-	s.Failures.Queued += min(s.at.Now, s.CompleteBy).Sub(s.Claim.At)
+	if s.Claim.Progress == nil { // an agent that reports has the request
+		s.Failures.Queued += min(s.at.Now, s.CompleteBy).Sub(s.Claim.At)
+	}
 	if queue == core.QueueHeld && s.Claim.At >= s.at.QueuesSince {
 		s.Claim.Allowance = max(s.Claim.Allowance, 1) * 2
 	}

@@ -123,34 +123,36 @@ func (p *Passing) toPass() (answers []core.Passed) {
 	return answers
 }
 
-// taken removes the answers that a child has used or refused. Those that came from the order's own parent are reported
-// to it with the end.
+// taken removes the answers that a child has used or refused, and after a Move those for events that no later child
+// waits for. Used ones that came from the order's own parent are reported to it with the end.
 func (s step) taken(took []string) {
-	if s.Passing == nil || len(took) == 0 {
+	if s.Passing == nil {
 		return
 	}
 	p := *s.Passing
 	p.Answers = nil
 	for _, a := range s.Passing.Answers {
 		hash := ShortHash(a.ID)
-		switch {
-		case !slices.Contains(took, hash):
-			p.Answers = append(p.Answers, a)
-		case a.Above:
+		switch used := slices.Contains(took, hash); {
+		case used && a.Above:
 			s.t.tookPassed(hash)
+		case !used && s.d.Each.Passes(a.Name) >= 0:
+			p.Answers = append(p.Answers, a)
 		}
 	}
 	s.Passing = &p
 }
 
 // dropPassed removes the answers that no child can take any more.
-func (t *Task) dropPassed() {
-	mode := modeOf(t)
-	forward := mode == going || mode == errForward
-	for i := range t.Steps {
-		s := &t.Steps[i]
-		if s.Passing != nil && len(s.Passing.Answers) > 0 && (!forward || s.passesNoMore()) {
+func (r *decision) dropPassed() {
+	mode := modeOf(r.t)
+	for i := range r.t.Steps {
+		switch s := r.step(i); {
+		case s.Passing == nil || len(s.Passing.Answers) == 0:
+		case mode != going && mode != errForward || s.passesNoMore():
 			s.Passing = &Passing{Known: s.Passing.Known}
+		case s.Children == nil || len(s.Children.Open) == 0: // the next child gets the present definition
+			s.taken(nil)
 		}
 	}
 }

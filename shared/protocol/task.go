@@ -284,6 +284,7 @@ type Children struct {
 	Open    []OpenChild `json:"open,omitempty"`    // children that got a request and have not ended
 	// Cursor is used only during an undo. The children with this index and higher ones were asked to undo.
 	Cursor int `json:"cursor,omitempty"`
+	// Failed counts the children that have failed, without those that were undone because the step is Stopped.
 	Failed int `json:"failed,omitempty"`
 	// FailedAt lists the indexes of the first failed children, at most maxFailedAt.
 	FailedAt []int  `json:"failedAt,omitempty"`

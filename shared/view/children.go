@@ -13,7 +13,7 @@ type Children struct {
 	Count    int      `json:"count" doc:"number of child orders; 0 before the step is reached"`
 	Ended    int      `json:"ended" doc:"number of child orders that have ended; during an undo, the number that are undone or were never started"`
 	Running  int      `json:"running" doc:"number of child orders that were asked, have not ended, and do not wait for the operator"`
-	Failed   int      `json:"failed" doc:"number of child orders that ended in another state than Processed"`
+	Failed   int      `json:"failed" doc:"number of child orders that ended in another state than Processed, without those that the step stopped"`
 	Tolerate int      `json:"tolerate" doc:"number of child orders that may fail"`
 	Enough   int      `json:"enough,omitempty" doc:"number of child orders that must end well; then the others are undone"`
 	Open     []string `json:"open,omitempty" nullable:"false" doc:"IDs of the first 20 child orders that run; of a step that is repeated, the iteration that runs"`

@@ -64,10 +64,11 @@ const (
 func (e Entry) Message() bool { return e.Way != "" || e.Kind == EntryPlan }
 
 type history struct {
-	task         *protocol.Task
-	def          *core.Definition
-	all          []Entry
-	claims, ends map[moment]bool // claims of steps, and ends of attempts, that are told
+	task   *protocol.Task
+	def    *core.Definition
+	all    []Entry
+	claims map[moment]Entry // claims of steps that are told
+	ends   map[moment]bool  // ends of attempts that are told
 }
 
 type moment struct {
@@ -80,7 +81,7 @@ type moment struct {
 // what the document does not keep. For example, the document keeps only the last 16 unsuccessful attempts.
 // Without the definition, entries that depend on it are missing.
 func History(t *protocol.Task, def *core.Definition) []Entry {
-	h := &history{task: t, def: def, claims: map[moment]bool{}, ends: map[moment]bool{}}
+	h := &history{task: t, def: def, claims: map[moment]Entry{}, ends: map[moment]bool{}}
 	h.received()
 	for _, v := range t.Commands.Verdicts {
 		if t.Erased == nil || v.Command != "erase" || v.At != t.Erased.At {
@@ -112,10 +113,19 @@ func History(t *protocol.Task, def *core.Definition) []Entry {
 	return h.all
 }
 
+// withdrawn and superseded are effects of what another step has come to.
+const (
+	withdrawn  = "withdrawn"
+	superseded = string(protocol.OutcomeSuperseded)
+)
+
 // rank sorts the entries of one time. A decision has the time of its cause, such as a reply, and its effects.
-// A cause that follows a claim of its step at the same time stays behind this claim.
+// A cause that belongs to a claim of its step at the same time stays behind this claim.
 func (h *history) rank(e Entry) int {
-	if (e.Way == Received || e.Kind == EntryStep) && !h.claims[moment{e.Step, e.order}] {
+	cause := (e.Way == Received || e.Kind == EntryStep) && e.What != withdrawn && e.What != superseded
+	claim, claimed := h.claims[moment{e.Step, e.order}]
+	before := claim.Undo && !e.Undo || e.Attempt != 0 && e.Attempt < claim.Attempt
+	if cause && (!claimed || before) {
 		return 0
 	}
 	return 1
@@ -201,10 +211,10 @@ func (h *history) attempt(a Attempt) {
 
 // claim adds the claim of a step, unless it is told. For a step with an agent, this is the request to the agent.
 func (h *history) claim(e Entry, d *core.StepDefinition, agent string) {
-	if h.claims[moment{e.Step, e.At}] {
+	if _, told := h.claims[moment{e.Step, e.At}]; told {
 		return
 	}
-	h.claims[moment{e.Step, e.At}] = true
+	h.claims[moment{e.Step, e.At}] = e
 	e.Kind = EntryClaim
 	e.What = "claimed"
 	if agent != "" {
@@ -235,17 +245,17 @@ func (h *history) step(s *protocol.Step, d *core.StepDefinition) {
 			At: g.At, Kind: EntryStep, Peer: g.By, Step: s.Name, What: "got another input", Text: g.Reason,
 		})
 	}
+	h.add(Entry{At: s.Withdrawn, Kind: EntryStep, Step: s.Name, What: withdrawn, Text: s.FailureCode})
 	last := Entry{At: s.Claim.At, Step: s.Name, Attempt: s.Attempt, Undo: s.Claim.Undo}
 	if s.Children != nil && s.Claim.At != 0 {
 		h.children(s, last)
 	}
 	h.claim(last, d, agent)
 	h.claim(Entry{At: s.FirstClaim(), Step: s.Name}, d, agent)
-	h.failure(s)
 	h.answers(s, d)
+	h.failure(s)
 	h.finish(s, d, agent)
 	h.undone(s, agent)
-	h.add(Entry{At: s.Withdrawn, Kind: EntryStep, Step: s.Name, What: "withdrawn", Text: s.FailureCode})
 	if p := s.Claim.Progress; p != nil && s.InFlight() {
 		last.At = p.At
 		last.Text = p.Note
@@ -256,14 +266,14 @@ func (h *history) step(s *protocol.Step, d *core.StepDefinition) {
 
 func (h *history) children(s *protocol.Step, e Entry) {
 	c := s.Children
-	h.claims[moment{e.Step, e.At}] = true
+	h.claims[moment{e.Step, e.At}] = e
 	what := "start"
 	ended := c.Next - len(c.Open)
 	if s.Claim.Undo {
 		what = "undo"
 		ended = max(0, c.Started-c.Cursor-len(c.Open))
 	}
-	e.Text = fmt.Sprintf("%s, %d of them have reported their ends", Count(ended+len(c.Open), "child order"), ended)
+	e.Text = fmt.Sprintf("%s, %d ended", Count(ended+len(c.Open), "child order"), ended)
 	h.add(e.message(Sent, EntryChildren, "", what))
 	for _, end := range c.Ends {
 		id := core.Parent{OrderID: h.task.OrderID, Run: h.task.Run, Step: s.Name, Index: end.Index}.ChildID()
@@ -340,6 +350,9 @@ func (h *history) finish(s *protocol.Step, d *core.StepDefinition, agent string)
 	h.add(e)
 	if s.Finish.Seq > 0 {
 		at := Entry{At: s.Finish.At, Step: s.Name}
+		if s.Finish.Seq > h.task.Start.Seq && h.task.Start.Seq > 0 { // one that ended in Error is told by the Resubmit
+			at.At = max(at.At, h.task.StartedAt())
+		}
 		h.status(at, h.task.ReplyTo, core.StatusStepFinished, s.Finish.Seq)
 	}
 }
@@ -364,6 +377,12 @@ func (h *history) plan(s *protocol.Step, agent string) {
 		}
 	case core.Waiting:
 		e.What = "end of the wait"
+		switch {
+		case s.Children.Pauses(s):
+			e.What = "next iteration"
+		case s.Children != nil:
+			e.What = "open child orders are asked again"
+		}
 	case core.Pending, core.Failed:
 		e.What = "next attempt"
 	case core.UndoWait:

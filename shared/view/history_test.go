@@ -21,6 +21,26 @@ func told(t *protocol.Task, def *core.Definition) (lines []string) {
 	return lines
 }
 
+// A step that ended in Error is told with the Resubmit, after the status "started".
+func TestHistoryOfAStepThatEndedInError(t *testing.T) {
+	x := &protocol.Task{
+		ReplyTo: "shop", Start: protocol.Start{Seq: 4, At: t0 + 9},
+		Steps: []protocol.Step{{Name: "plain", Finish: protocol.Finish{At: t0, Seq: 5}}},
+	}
+	require.Equal(t, []string{
+		"received reply plain done mail", "sent status started shop", "sent status plain step-finished shop",
+	}, told(x, everyKind()))
+}
+
+// The time of a step that waits for children is no end: they are asked again then.
+func TestHistoryOfOpenChildren(t *testing.T) {
+	x := &protocol.Task{Steps: []protocol.Step{{
+		Name: "child", State: core.Waiting, Wait: protocol.StepWait{At: t0},
+		Children: &protocol.Children{Open: []protocol.OpenChild{{}}},
+	}}}
+	require.Equal(t, []string{"plan child open child orders are asked again"}, told(x, everyKind()))
+}
+
 // At the same time, a command stands before what it caused, and a request before its reply.
 func TestHistoryOfOneMoment(t *testing.T) {
 	at := t0 + 7000
@@ -134,7 +154,7 @@ func TestHistoryOfAStep(t *testing.T) {
 				{Step: "plain", Ended: at, Outcome: protocol.OutcomeSuperseded},
 			},
 			[]string{
-				"step again overdue timeout", "step plain superseded", "step again not called breaker-open open",
+				"step again overdue timeout", "step again not called breaker-open open", "step plain superseded",
 			},
 		},
 		"a reason belongs to its answer": {
@@ -175,6 +195,29 @@ func TestHistoryOfAStep(t *testing.T) {
 			protocol.Step{Withdrawn: at, FailureCode: "superseded"},
 			nil,
 			[]string{"step again withdrawn superseded"},
+		},
+		"an undo begins when it is no longer wanted": {
+			"plain",
+			protocol.Step{
+				Attempt: 2, Claim: protocol.Claim{At: at, Undo: true}, Withdrawn: at, FailureCode: "overtaken",
+			},
+			[]protocol.Attempt{{Step: "plain", Number: 1, Ended: at, Outcome: protocol.OutcomeSuperseded}},
+			[]string{"step plain superseded", "step plain withdrawn overtaken", "sent request plain send mail"},
+		},
+		"an undo begins when the last iteration has failed": {
+			"turns",
+			protocol.Step{
+				Attempt: 2, Claim: protocol.Claim{At: at, Undo: true},
+				Error: &protocol.StepError{At: at, Attempt: 1, Code: "exhausted"},
+				Children: &protocol.Children{
+					Started: 1, Next: 1, Ends: []protocol.IterationEnd{{State: core.ChildProcessed, At: at}},
+				},
+			},
+			nil,
+			[]string{
+				"received end turns iteration 1 processed ~turns~0", "step turns failed exhausted",
+				"sent children turns undo 1 child order, 1 ended",
+			},
 		},
 	} {
 		def := everyKind()

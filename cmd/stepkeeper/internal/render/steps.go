@@ -355,7 +355,7 @@ func Children(c *view.Children) string {
 		text += fmt.Sprintf("; answers that wait to be taken: %d", c.Answers)
 	}
 	if c.Failed > 0 && !c.Undo {
-		text += fmt.Sprintf(", %d failed of %d that may (%s: %s)", c.Failed, c.Tolerate,
+		text += fmt.Sprintf(", %d failed, %d may (%s: %s)", c.Failed, c.Tolerate,
 			strings.Join(c.FailedAs[:min(len(c.FailedAs), 3)], ", "), Clean(c.Reason))
 	}
 	for _, some := range []struct {
@@ -399,8 +399,10 @@ func open(s view.Step) string {
 	if a.NotSelf != "" {
 		text += ", not from " + a.NotSelf
 	}
-	if a.Need > 1 || len(a.Votes) > 0 {
-		text += fmt.Sprintf(", %d of %d answered", len(a.Votes), max(a.Need, 1))
+	if a.Need > 1 {
+		text += fmt.Sprintf(", %d answered and %d must agree", len(a.Votes), a.Need)
+	} else if len(a.Votes) > 0 {
+		text += fmt.Sprintf(", %d answered", len(a.Votes))
 	}
 	if a.Attempts > 1 {
 		text += fmt.Sprintf(", attempt %d of %d", a.Refused+1, a.Attempts)

@@ -22,8 +22,8 @@ event child ship 0/1 closed
 event child ship 1/1 compensated
 ----
   Compensating, because of failure
-    ship Failed, attempt 1, next 2 of 2, 2 failed: [0 1], failed: it was closed
-      error of attempt 1 at 12:00:00, children-failed: 2 of 2 children failed, 0 may; the first: child 0, failed: it was closed
+    ship Failed, attempt 1, next 2 of 2, 1 failed: [0], failed: it was closed
+      error of attempt 1 at 12:00:00, children-failed: 1 of 2 children failed, 0 may; the first: child 0, failed: it was closed
     x Compensating, attempt 2, locked by scheduler-1, complete by 12:00:30
     attempt x/1 ended: superseded
   -> x-agent: undo-x (undo/2), key o1/0/x, stop by 12:00:30 {"order":{"n":1}}
@@ -31,7 +31,7 @@ event child ship 1/1 compensated
 
 event undone x/2
 ----
-    ship Waiting, attempt 2, next 2 of 2, open 1, open 0, 2 failed: [0 1], failed: it was closed, waits until 12:10:00, complete by 12:10:05
+    ship Waiting, attempt 2, next 2 of 2, open 1, open 0, 1 failed: [0], failed: it was closed, waits until 12:10:00, complete by 12:10:05
     x Compensated, attempt 2
   -> o1~ship~1/2: undo {"item":"b","index":1}
   -> o1~ship~0/2: undo {"item":"a","index":0}
@@ -41,7 +41,7 @@ event undone x/2
 event child ship 1/2 closed
 ----
   Error (undo), because of failure
-    ship Waiting, attempt 2, next 2 of 2, open 1 closed, open 0, 2 failed: [0 1], failed: it was closed, waits until 12:10:00
+    ship Waiting, attempt 2, next 2 of 2, open 1 closed, open 0, 1 failed: [0], failed: it was closed, waits until 12:10:00
       error of attempt 2 at 12:00:00, child-in-doubt: child 1 (o1~ship~1) was closed by hand, so it cannot be undone; undo by hand what it did, and resolve the step as undone
   -> shop: failed, number 1, ship child-in-doubt child 1 (o1~ship~1) was closed by hand, so it cannot be undone; undo by hand what it did, and resolve the step as undone
        ship Waiting, attempt 2
@@ -52,7 +52,7 @@ event child ship 1/2 closed
 
 event child ship 0/2 expired
 ----
-    ship Waiting, attempt 2, next 2 of 2, open 1 closed, open 0 expired, 2 failed: [0 1], failed: it was closed, waits until 12:10:00
+    ship Waiting, attempt 2, next 2 of 2, open 1 closed, open 0 expired, 1 failed: [0], failed: it was closed, waits until 12:10:00
   attention 12:00:00
 
 event resolve r1 ship not-happened
@@ -63,15 +63,15 @@ event resolve r1 ship not-happened
 event resolve r2 ship undone
 ----
   resolve r2 accepted: 
-    ship Waiting, attempt 2, next 2 of 2, 2 failed: [0 1], failed: it was closed, waits until 12:10:00
+    ship Waiting, attempt 2, next 2 of 2, 1 failed: [0], failed: it was closed, waits until 12:10:00
   attention 12:00:00
 
 event resubmit r3
 ----
   resubmit r3 accepted: 
   Compensated, because of failure
-    ship Compensated, attempt 2, next 2 of 2, 2 failed: [0 1], failed: it was closed
-  -> shop: undone, number 2, ship children-failed 2 of 2 children failed, 0 may; the first: child 0, failed: it was closed
+    ship Compensated, attempt 2, next 2 of 2, 1 failed: [0], failed: it was closed
+  -> shop: undone, number 2, ship children-failed 1 of 2 children failed, 0 may; the first: child 0, failed: it was closed
        ship Compensated, attempt 2
        x Compensated, attempt 2
   reported

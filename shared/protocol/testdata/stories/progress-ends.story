@@ -4,9 +4,8 @@ step film long=1h timeout=1m grade=idempotent failures=2
 event submit
 wait 1m
 event progress film/1 20 note=xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxé
-# The request was received, however long the queue is.
 wait 1m
-sweep backlog=film
+sweep
 wait 2s
 event wake film/1
 event progress film/1 30
@@ -23,7 +22,7 @@ event done film/1
     film Processing, attempt 1, at 20 % xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx, locked by scheduler-1, complete by 12:02:00
   due 12:01:20
 12:02:00
-supervisor: Overdue{"Step":"film","Attempt":1,"Queue":1}
+supervisor: Overdue{"Step":"film","Attempt":1,"Queue":0}
     film Pending, attempt 1, 1 failed, waits until 12:02:01, complete by 12:02:06
       error of attempt 1 at 12:02:00, timeout: no reply by the complete-by time
     attempt film/1 ended: overdue timeout
