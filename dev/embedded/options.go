@@ -10,8 +10,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Options configures the runtime. Data and Workflows are required. At least one of Agents and Operations is
-// required too.
+// Options configures the runtime. Data and Workflows are required.
 type Options struct {
 	Data   string // folder of the database; the runtime creates it if it does not exist
 	Listen string // loopback address and port; "" means 127.0.0.1:8377; port 0 selects a free port

@@ -45,7 +45,7 @@ type workflows struct {
 // of the machine may read the token keys, loadFiles refuses the workflows that make tokens. The first call
 // does not check the keys, because s.tokens is still nil. wire checks the keys after this call.
 func (s *Runtime) loadFiles(dir string) ([]source.File, error) {
-	var names []string
+	names := []string{} // nil would allow every name
 	for _, a := range s.agents {
 		names = append(names, a.name)
 	}

@@ -89,13 +89,13 @@ func runInit(o *initOptions) error {
 		return nil
 	}
 	out := o.app.Streams.Out
-	fmt.Fprintf(out, "wrote a project to %s: %s\n\nRun it; the first two each in a terminal of its own:\n\n",
-		o.dir, strings.Join(files, ", "))
+	fmt.Fprintf(out, "wrote a project to %s: %s\n\n", o.dir, strings.Join(files, ", "))
 	if o.dir != "." {
-		fmt.Fprintf(out, "  cd %s\n", message.Quoted(folder(o.dir)))
+		fmt.Fprintf(out, "Go to its folder, in each of three terminals:\n\n  cd %s\n\n", message.Quoted(folder(o.dir)))
 	}
-	fmt.Fprint(out, "  go run ./services\n  stepkeeper dev\n  stepkeeper submit --workflow booking --id o-1 "+
-		"--wait order.json\n  stepkeeper show o-1\n\nREADME.md says more.\n")
+	fmt.Fprint(out, "Leave the services and Stepkeeper running, each in a terminal of its own:\n\n  go run ./services\n"+
+		"  stepkeeper dev\n\nRun an order in the third:\n\n  stepkeeper submit --workflow booking --id o-1 --wait "+
+		"order.json\n  stepkeeper show o-1\n\nREADME.md says more.\n")
 	if o.AWS {
 		fmt.Fprint(out, awsNext)
 	}

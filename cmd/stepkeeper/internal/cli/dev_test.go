@@ -190,6 +190,38 @@ func TestDevAddressInUse(t *testing.T) {
 		want(t, failure.General, "already in use", "choose another port with --listen or --answers-listen")
 }
 
+// A workflow without an agent needs no agents file. A file that is named must exist.
+func TestDevWithoutAgents(t *testing.T) {
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.Mkdir("workflows", 0o700))
+	got := "none"
+	c := call{runtime: func(_ context.Context, o embedded.Options) error {
+		got = o.Agents
+		return nil
+	}}
+	c.run(t, "dev").want(t, failure.OK)
+	require.Empty(t, got)
+	c.run(t, "dev", "--agents", "agents.yaml").want(t, failure.NotFound, "there is no file agents.yaml")
+	overwrite(t, "agents.yaml", "agents: {}")
+	c.run(t, "dev").want(t, failure.OK)
+	require.Equal(t, "agents.yaml", got)
+}
+
+// Without an agents file a workflow with an agent is refused, and says why.
+func TestDevWithoutTheAgentsOfAWorkflow(t *testing.T) {
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.Mkdir("workflows", 0o700))
+	overwrite(t, "workflows/b.yaml", "workflow: b\nsteps: {pay: {agent: bank, operation: pay, timeout: 1s, "+
+		"onFailure: stop, undo: none, grade: fenced}}\n")
+	ctx, cancel := context.WithCancel(t.Context())
+	c := call{ctx: ctx, runtime: func(ctx context.Context, o embedded.Options) error {
+		o.Ready = func(embedded.Started) { cancel() }
+		return embedded.Run(ctx, o)
+	}}
+	c.run(t, "dev", "--listen", "127.0.0.1:0").want(t, failure.OK,
+		"there is no agent bank; fix: name it in an agents file, and start again with this file")
+}
+
 // A file that `agent validate` refuses is refused with the same code.
 func TestDevRefusesAnAgentsFile(t *testing.T) {
 	agents := write(t, "agents.yaml", "agents:\n  payment: {url: nonsense}\n")

@@ -13,7 +13,7 @@ import (
 // The lines that it prints can be pasted into a shell, whatever the folder's name.
 func TestInitQuotesTheFolder(t *testing.T) {
 	t.Chdir(t.TempDir())
-	call{}.run(t, "init", "my $HOME shop").want(t, failure.OK, "\n  cd 'my $HOME shop'\n  go run ./services\n")
+	call{}.run(t, "init", "my $HOME shop").want(t, failure.OK, "\n  cd 'my $HOME shop'\n\n")
 	require.NotContains(t, call{}.run(t, "init").out, "  cd ", "init of the current folder changes the folder")
 	call{}.run(t, "init", "--", "-x").want(t, failure.OK, "\n  cd ./-x\n")
 	call{}.run(t, "agent", "new", "courier", "--dir", "it's").want(t, failure.OK, `  cd 'it'\''s'`+"\n")

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -14,6 +16,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
@@ -41,7 +44,8 @@ type submitError struct {
 	Step    string `json:"step,omitempty"` // step that failed; only with --wait
 }
 
-const barFrom = 50
+// lookEvery is the time between two looks at the queues that hold up an order, in seconds.
+const lookEvery = 10
 
 // waiters is the maximum number of orders for which the command waits at the same time.
 const waiters = 16
@@ -83,7 +87,7 @@ func (s *submission) unattended(l submitLine) {
 	for _, u := range l.Unattended {
 		if !s.reported[u.Queue] && !s.app.JSON() {
 			s.reported[u.Queue] = true
-			s.app.WarnUnattended([]view.Unattended{u})
+			fmt.Fprintln(s.bar, s.app.Streams.Style().Warn(render.Unattended(u, s.app.Now())))
 		}
 	}
 }
@@ -104,15 +108,19 @@ func (s *submission) problem(l submitLine) {
 	if l.Error.Code == "unreadable" {
 		word = "not sent"
 	}
-	fmt.Fprintf(s.app.Streams.Err, "%s: %s: %s\n", where, s.app.Streams.Style().Bad(word),
-		render.Clean(l.Error.Message))
+	fmt.Fprintf(s.bar, "%s: %s: %s\n", where, s.app.Streams.Style().Bad(word), render.Clean(l.Error.Message))
 }
 
 func (s *submission) waitForAll(ctx context.Context, c *client.Client) error {
 	s.close()
-	if len(s.taken) >= barFrom {
-		s.bar = s.app.Streams.Progress("waiting", int64(len(s.taken)))
-	}
+	s.bar = s.app.Streams.Progress("waiting", int64(len(s.taken)))
+	waiting, stop := context.WithCancel(ctx)
+	var meanwhile sync.WaitGroup
+	meanwhile.Go(func() {
+		port.Always(waiting, nil, "the report of what holds up an order", func() { s.meanwhile(waiting, c) })
+	})
+	defer meanwhile.Wait()
+	defer stop()
 	all, within := errgroup.WithContext(ctx)
 	all.SetLimit(waiters)
 	for i := range s.taken {
@@ -142,6 +150,32 @@ func (s *submission) waitForAll(ctx context.Context, c *client.Client) error {
 	return err
 }
 
+// meanwhile shows the bar, and reports the queues without a consumer that the first open order needs, until ctx ends.
+func (s *submission) meanwhile(ctx context.Context, c *client.Client) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for n := 1; ; n++ {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		s.bar.Add(0)
+		s.mu.Lock()
+		open := slices.IndexFunc(s.taken, func(l submitLine) bool { return !l.Ended })
+		s.mu.Unlock()
+		if open < 0 || n%lookEvery != 0 {
+			continue
+		}
+		task, err := c.Get(ctx, s.taken[open].OrderID)
+		if err == nil { // the wait itself reports an error
+			s.mu.Lock()
+			s.unattended(submitLine{Unattended: task.Unattended})
+			s.mu.Unlock()
+		}
+	}
+}
+
 func (s *submission) ended(i int, task view.Task) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -158,7 +192,7 @@ func (s *submission) ended(i int, task view.Task) {
 	case s.app.JSON():
 		s.app.PrintLine(l)
 	case task.State != core.Processed && !s.single():
-		fmt.Fprintf(s.app.Streams.Err, "%s: %s%s\n", l.OrderID,
+		fmt.Fprintf(s.bar, "%s: %s%s\n", l.OrderID,
 			s.app.Streams.Style().State(task.State, string(task.State)), whyOf(l.Error))
 	}
 }

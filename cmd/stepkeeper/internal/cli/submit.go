@@ -41,9 +41,7 @@ reported with its line and the fix, and the other records are submitted.`,
 }
 
 func newSubmit(a *app.App) *cobra.Command {
-	s := &submission{
-		app: a, states: map[core.State]int{}, reported: map[string]bool{}, bar: &streams.Progress{},
-	}
+	s := &submission{app: a, states: map[core.State]int{}, reported: map[string]bool{}}
 	return a.Command(submitText, []app.Flag{
 		{In: app.OrderFlags, Name: "id", To: &s.id, Text: "`ID` of the one order of --workflow"},
 		{
@@ -120,12 +118,8 @@ func (s *submission) run(ctx context.Context) error {
 		})
 		s.stored = func(id string) bool { _, err := c.Get(ctx, id); return err == nil }
 	}
+	s.bar = s.app.Streams.Progress("submitting", int64(s.records()))
 	defer s.close()
-	if s.app.Streams.ErrIsTerminal() {
-		if n := s.records(); n >= barFrom {
-			s.bar = s.app.Streams.Progress("submitting", int64(n))
-		}
-	}
 	// If SubmitAll returns nil, s.orders has returned. It is then safe to read s.err.
 	if err := c.SubmitAll(ctx, s.orders, s.answered); err != nil {
 		return s.interrupted(s.app.Explain(err, "submission"))
@@ -180,8 +174,11 @@ func (s *submission) interrupted(err error) error {
 }
 
 // records returns the number of records in the files, for the progress bar. It returns 0 if the number is
-// unknown.
+// unknown, or if nobody sees the bar.
 func (s *submission) records() int {
+	if !s.app.Streams.ErrIsTerminal() {
+		return 0
+	}
 	n := 0
 	for _, name := range s.files {
 		info, err := os.Stat(name)

@@ -22,6 +22,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/internal/stacktest"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
+	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
 func orderLine(id, end string) string {
@@ -144,6 +145,19 @@ func TestSubmitWaitsWithinItsTimeout(t *testing.T) {
 		c.run(t, "submit", "--wait", "--timeout", "2m", "-").want(t, failure.General,
 			"acknowledged before this: 1 order;", "not all orders ended in time\n  they go on")
 		require.Equal(t, 2*time.Minute, time.Since(began))
+	})
+}
+
+// An agent that does not run is reported while the command waits, and not only at the submission.
+func TestSubmitReportsWhatHoldsUpAnOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBackend(noon)
+		c := inProcess(t, b)
+		c.in = orderLine("w-9", "")
+		b.NotTaken = []view.Unattended{{Queue: "requests-payment", Agent: "payment", Waiting: 1}}
+		r := c.run(t, "submit", "--wait", "--timeout", "1m", "-")
+		r.want(t, failure.General, "queue requests-payment has had no consumer, 1 message waiting")
+		require.Equal(t, 1, strings.Count(r.err, "no consumer"), r.err)
 	})
 }
 

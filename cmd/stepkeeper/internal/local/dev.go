@@ -102,7 +102,7 @@ func NewDev(a *app.App) *cobra.Command {
 		app: a, logLevel: "warn", logFormat: "text",
 		Options: embedded.Options{
 			Data: "data", Listen: strings.TrimPrefix(app.DefaultServer, "http://"), Workflows: "workflows",
-			Agents: "agents.yaml", MaxOpen: 20000, SweepEvery: 500 * time.Millisecond,
+			MaxOpen: 20000, SweepEvery: 500 * time.Millisecond,
 			OnAlert:   embedded.OnAlert{Window: incident.DefaultWindow, Reminder: incident.DefaultReminder},
 			PagePaths: console.Paths, Version: app.ReadVersion().Version,
 		},
@@ -124,7 +124,8 @@ func (o *devOptions) flags() []app.Flag {
 	return append(o.reportFlags(), []app.Flag{
 		{
 			In: app.FileFlags, Name: "agents", To: &o.Agents, Offer: app.Files("yaml", "yml"),
-			Text: "`file` that names the agents: services by HTTP or on AWS, and agents that attach to their queues",
+			Text: "`file` that names the agents: services by HTTP or on AWS, and agents that attach to their queues " +
+				"(default: agents.yaml, if it exists)",
 		},
 		{
 			In: app.FileFlags, Name: "data", To: &o.Data, Offer: app.Folders,
@@ -208,8 +209,7 @@ func (o *devOptions) reportFlags() []app.Flag {
 	}
 }
 
-const startAdvice = "\nor begin with a small project: `stepkeeper init shop && cd shop && stepkeeper " +
-	"dev`\nor with the one that is built in: `stepkeeper dev --example`"
+const agentsFile = "agents.yaml"
 
 func (o *devOptions) check() error {
 	if err := checkLoopback("--listen", o.Listen); err != nil {
@@ -237,8 +237,9 @@ func (o *devOptions) check() error {
 	info, err := os.Stat(o.Workflows)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return failure.New(failure.NotFound, "name the folder with your workflow files: --workflows DIR"+
-			startAdvice, "there is no folder %s", o.Workflows)
+		return failure.New(failure.NotFound, "name the folder with your workflow files: --workflows DIR\nor "+
+			"begin with a small project: `stepkeeper init shop && cd shop && stepkeeper dev`\nor with the one that is "+
+			"built in: `stepkeeper dev --example`", "there is no folder %s", o.Workflows)
 	case err != nil:
 		return failure.Wrap(err, failure.Usage, "name another folder with --workflows",
 			"the folder %s cannot be read", o.Workflows)
@@ -246,15 +247,16 @@ func (o *devOptions) check() error {
 		return failure.New(failure.Usage, "give --workflows the folder that the file is in",
 			"%s is not a folder", o.Workflows)
 	}
-	info, err = os.Stat(o.Agents)
+	info, err = os.Stat(cmp.Or(o.Agents, agentsFile))
 	switch {
-	case o.Operations != nil:
+	case o.Operations != nil || o.Agents == "" && errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return app.Unread(err, "name the file that lists your agents: --agents FILE"+startAdvice, "agents file")
+		return app.Unread(err, "name the file that lists your agents: --agents FILE", "agents file")
 	case info.IsDir():
-		return failure.New(failure.Usage, "give --agents the file that is in it", "%s is a folder", o.Agents)
+		return failure.New(failure.Usage, "give --agents the file that is in it", "%s is a folder", info.Name())
 	}
+	o.Agents = cmp.Or(o.Agents, agentsFile)
 	return nil
 }
 

@@ -77,7 +77,7 @@ func (p Page) head(w io.Writer, t view.Task) {
 		fmt.Fprintf(w, "  child %d of step %s of %s\n", t.Parent.Index, t.Parent.Step, t.Parent.OrderID)
 	}
 	if t.UndoWait != nil {
-		p.sentence(w, UndoWait(t, p.Now))
+		p.sentence(w, "  ", UndoWait(t, p.Now))
 	}
 }
 
@@ -194,12 +194,11 @@ func (p Page) printCause(w io.Writer, title string, e *view.TaskError) {
 	case e.Code != "":
 		code = " (" + e.Code + ")"
 	}
-	p.sentence(w, where+p.Style.Bad(Clean(e.Message))+p.Style.Faint(code))
+	p.sentence(w, "  ", where+p.Style.Bad(Clean(e.Message))+p.Style.Faint(code))
 }
 
 // sentence writes an indented text, on a screen with line breaks between words.
-func (p Page) sentence(w io.Writer, s string) {
-	const indent = "  "
+func (p Page) sentence(w io.Writer, indent, s string) {
 	if p.Style.Width() > 0 {
 		s = text.WrapSoft(s, max(p.Style.Width()-len(indent), leastColumn))
 	}
@@ -367,22 +366,19 @@ func (p Page) verdicts(w io.Writer, t view.Task) {
 	fmt.Fprintf(w, "  %s: %s\n", last.Command, p.Style.Warn(Clean(last.Reason)))
 }
 
+// next prints the advised commands. Each stands on a line of its own, so that it can be copied.
 func (p Page) next(w io.Writer, t view.Task) {
-	advice := slices.Concat(Next(t, p.Program), Later(t, p.Program))
-	if len(advice) == 0 {
-		return
-	}
-	p.title(w, "What to do next")
-	wide := 0
-	for _, a := range advice {
-		wide = max(wide, len(a.Command))
-	}
-	for _, a := range advice {
-		if a.From != 0 {
-			a.Why = "from " + Moment(a.From.Add(core.Second-1)) +
-				" on, because a call may take effect until then: " + a.Why
+	from := core.Time(-1)
+	for _, a := range slices.Concat(Next(t, p.Program), Later(t, p.Program)) {
+		switch {
+		case a.From == from:
+		case a.From == 0:
+			p.title(w, "What to do next")
+		default:
+			p.title(w, "From "+Moment(a.From.Add(core.Second-1))+" on, when no call can take effect any more")
 		}
-		fmt.Fprintf(w, "  %s  %s\n", p.Style.Bold(fmt.Sprintf("%-*s", wide, a.Command)),
-			p.Style.Faint("# "+a.Why))
+		from = a.From
+		fmt.Fprintf(w, "  %s\n", p.Style.Bold(a.Command))
+		p.sentence(w, "      ", p.Style.Faint(a.Why))
 	}
 }

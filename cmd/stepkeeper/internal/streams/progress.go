@@ -44,7 +44,7 @@ func counted(done, total int64, took time.Duration) string {
 	case total <= 0:
 		return fmt.Sprintf("%d, %v so far", done, took.Round(time.Second))
 	case done == 0:
-		return fmt.Sprintf("0 / %d", total)
+		return fmt.Sprintf("0 / %d, %v so far", total, took.Round(time.Second))
 	}
 	rest := time.Duration(float64(took) * float64(total-done) / float64(done))
 	return fmt.Sprintf("%d / %d, about %v left", done, total, rest.Round(time.Second))
