@@ -20,6 +20,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/eventbus"
 	"github.com/stepkeeper/stepkeeper/shared/incident"
 	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/partition"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/sns"
 	"github.com/stepkeeper/stepkeeper/shared/sqs"
@@ -79,15 +80,9 @@ func publishing(topic *sns.Topic, d deployment.Engine) func(context.Context, mes
 // group that contain the ID of an order. The part after the # is escaped twice, with $ instead of %,
 // because the console expects this.
 func logsOf(region, group, order string) string {
-	if group == "" {
+	domain := partition.Of(region).Console
+	if group == "" || domain == "" {
 		return ""
-	}
-	domain := "console.aws.amazon.com"
-	switch {
-	case strings.HasPrefix(region, "cn-"):
-		domain = "console.amazonaws.cn"
-	case strings.HasPrefix(region, "us-gov-"):
-		domain = "console.amazonaws-us-gov.com"
 	}
 	escaped := func(text string) string {
 		return strings.ReplaceAll(url.QueryEscape(url.QueryEscape(text)), "%", "$")
