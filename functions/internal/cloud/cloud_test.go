@@ -166,8 +166,8 @@ func open(t *testing.T, out io.Writer, current map[string]*core.Definition, more
 	settings, err := deployment.ReadScheduler(d.Lookup)
 	c, errClient := wire.Environment(d.Lookup)
 	require.NoError(t, errors.Join(err, errClient))
-	parts, _, outcomes := cloud.Open(c, settings.Engine, current, out, slog.New(slog.NewTextHandler(out, nil)))
-	return d.Stub, parts, outcomes
+	f := cloud.Open(c, d.Lookup, settings.Engine, current, out, slog.New(slog.NewTextHandler(out, nil)))
+	return d.Stub, f.Parts, f.Outcomes
 }
 
 // What is put together uses the deployment's own tables, queues and topic, and makes no calls before
