@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/jsii-runtime-go"
 
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -59,18 +60,17 @@ func (s *Stepkeeper) allowAccounts() {
 		}
 		s.allowKey("Submitters", who, "sqs")
 	}
+	var outside []string
 	for _, name := range s.agentNames() {
 		a := s.props.Agents[name]
 		if a.Account == "" {
 			continue
 		}
+		outside = append(outside, a.SenderARNs...)
 		sid := "Agent" + pascal(name)
 		through := []string{"sqs"}
 		requests := s.queues[port.Requests(name)].queue
 		requests.AddToResourcePolicy(allowTo(sid, a.SenderARNs, take, requests.QueueArn()))
-		replies := s.queues[port.Replies].queue
-		replies.AddToResourcePolicy(allowTo(sid, a.SenderARNs, send, replies.QueueArn()))
-		s.quarantine.AddToResourcePolicy(allowTo(sid, a.SenderARNs, send, s.quarantine.QueueArn()))
 		if ledger := s.ledgers[name]; ledger != nil {
 			if own, made := ledger.(awsdynamodb.TableV2); made {
 				// A table's own policy cannot contain a reference to the table.
@@ -82,6 +82,11 @@ func (s *Stepkeeper) allowAccounts() {
 			through = append(through, "dynamodb")
 		}
 		s.allowKey(sid, a.SenderARNs, through...)
+	}
+	if len(outside) > 0 { // in one statement, because the number of statements is limited (rule 28)
+		for _, q := range []awssqs.Queue{s.queues[port.Replies].queue, s.quarantine} {
+			q.AddToResourcePolicy(allowTo("Agents", outside, send, q.QueueArn()))
+		}
 	}
 }
 
@@ -102,7 +107,7 @@ func (s *Stepkeeper) allowKey(sid string, principals []string, through ...string
 
 func allowTo(sid string, principals, actions []string, resource *string) awsiam.PolicyStatement {
 	var named []awsiam.IPrincipal
-	for _, arn := range slices.Sorted(slices.Values(principals)) {
+	for _, arn := range slices.Compact(slices.Sorted(slices.Values(principals))) {
 		named = append(named, awsiam.NewArnPrincipal(str(arn)))
 	}
 	return awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{

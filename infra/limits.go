@@ -38,24 +38,24 @@ func environmentsFit(all map[string]func() any) error {
 	return errors.Join(errs...)
 }
 
-// policyLimits contains the limits of policies in characters without white space, by resource type. The main
+// policyLimits contains the limits of policies, in characters without white space, by resource type. The main
 // sources are the pages "IAM and AWS STS quotas" and "Amazon SQS policy quotas". Managed policies are not
 // listed, because Stepkeeper.split divides them.
 var policyLimits = map[string]struct {
-	limit int
-	do    string
+	limit, principals int // 0 means no limit
+	do                string
 }{
 	"AWS::IAM::Role": {
-		10_240,
+		10_240, 0,
 		"give its agent fewer Secrets, or the deployment fewer ReplyTo; or make a second deployment",
 	},
-	"AWS::IAM::Policy": {10_240, "grant its role less"},
+	"AWS::IAM::Policy": {10_240, 0, "grant its role less"},
 	"AWS::SQS::QueuePolicy": {
-		8_192,
+		8_192, 50,
 		"have fewer Operators, Submitters and SenderARNs: name roles that users assume, instead of users",
 	},
-	"AWS::SNS::TopicPolicy": {30_720, "grant fewer principals to publish"},
-	"AWS::KMS::Key":         {32_768, "grant fewer principals the key"},
+	"AWS::SNS::TopicPolicy": {30_720, 0, "grant fewer principals to publish"},
+	"AWS::KMS::Key":         {32_768, 0, "grant fewer principals the key"},
 }
 
 // policySizes is a CDK validation that checks the sizes of all policies in construct. The CDK runs the
@@ -68,36 +68,46 @@ func (p *policySizes) Validate() *[]*string {
 	stack := awscdk.Stack_Of(p.construct)
 	for _, c := range *p.construct.Node().FindAll(constructs.ConstructOrder_PREORDER) {
 		var document any
-		var kind *string
 		switch r := c.(type) {
 		case awsiam.CfnRole:
-			kind = r.CfnResourceType()
 			document = r.Policies()
 		case awsiam.CfnPolicy:
-			kind = r.CfnResourceType()
 			document = r.PolicyDocument()
 		case awssqs.CfnQueuePolicy:
-			kind = r.CfnResourceType()
 			document = r.PolicyDocument()
 		case awssns.CfnTopicPolicy:
-			kind = r.CfnResourceType()
 			document = r.PolicyDocument()
 		case awskms.CfnKey:
-			kind = r.CfnResourceType()
 			document = r.KeyPolicy()
 		}
 		if document == nil {
 			continue
 		}
-		n := size(stack.Resolve(document))
-		of := policyLimits[*kind]
-		if n > of.limit {
-			problems = append(problems,
-				jsii.Sprintf("%s: its policies would have some %d characters, and AWS takes %d; %s",
-					*c.Node().Path(), n, of.limit, of.do))
+		document = stack.Resolve(document)
+		of := policyLimits[*c.(awscdk.CfnResource).CfnResourceType()]
+		refuse := func(n int, what string, limit int) {
+			if n > limit && limit > 0 {
+				problems = append(problems, jsii.Sprintf("%s: its policies would have some %d %s, and AWS takes %d; %s",
+					*c.Node().Path(), n, what, limit, of.do))
+			}
 		}
+		refuse(size(document), "characters", of.limit)
+		refuse(principals(document), "principals", of.principals)
 	}
 	return &problems
+}
+
+// principals counts the principals in the statements of a policy.
+func principals(document any) (n int) {
+	policy, _ := document.(map[string]any)
+	statements, _ := policy["Statement"].([]any)
+	for _, s := range statements {
+		statement, _ := s.(map[string]any)
+		named, _ := statement["Principal"].(map[string]any)
+		several, _ := named["AWS"].([]any)
+		n += max(1, len(several))
+	}
+	return n
 }
 
 func size(v any) int {

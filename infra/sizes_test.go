@@ -270,6 +270,7 @@ func TestSizes(t *testing.T) {
 			atMost("managed policies", id, len(list(p["ManagedPolicyArns"]))+len(x.attached(id)), 10)
 		case "AWS::SQS::QueuePolicy":
 			atMost("queue policy", id, x.size(p["PolicyDocument"]), 8_192)
+			atMost("statements of a queue policy", id, len(list(at(p, "PolicyDocument", "Statement"))), 20)
 		case "AWS::SNS::TopicPolicy":
 			atMost("topic policy", id, x.size(p["PolicyDocument"]), 30_720)
 		case "AWS::KMS::Key":
@@ -410,9 +411,15 @@ func TestPoliciesTooLarge(t *testing.T) {
 		p.Operators = append(p.Operators,
 			fmt.Sprintf("arn:aws:iam::%s:role/operators-of-the-shop-number-%03d", account, i))
 	}
+	for i := range 48 { // the policy has three more statements
+		p.Submitters = append(p.Submitters, fmt.Sprintf("arn:aws:iam::111122223333:role/shop-%03d", i))
+	}
 	infra.NewStepkeeper(stack, "Engine", p)
 	text := refusal(func() { app.Synth(nil) })
-	for _, want := range []string{"Large/Engine/Replies/Policy/Resource", "AWS takes 8192", "fewer Operators"} {
+	for _, want := range []string{
+		"Large/Engine/Replies/Policy/Resource", "AWS takes 8192", "fewer Operators",
+		"Large/Engine/Intake/Policy/Resource: its policies would have some 51 principals, and AWS takes 50",
+	} {
 		require.Contains(t, text, want)
 	}
 }

@@ -44,11 +44,14 @@ func Open(ctx context.Context, name string, o Options, opts ...client.Option) (*
 	return OpenWith(ctx, c, name, opts...)
 }
 
+// CodeNoConfiguration is the code of Configure's error if the Region is missing, or if a profile cannot be read.
+const CodeNoConfiguration = "no-configuration"
+
 // Configure loads a configuration of the SDK. It returns an error if there are no credentials.
 func Configure(ctx context.Context, o Options) (aws.Config, error) {
 	c, err := awsclient.Load(ctx, awsclient.Options{Region: o.Region, Endpoint: o.Endpoint, Wrap: o.Wrap})
 	if err != nil {
-		return c, refusal(http.StatusBadRequest, "no-configuration", "%v", err)
+		return c, refusal(http.StatusBadRequest, CodeNoConfiguration, "%v", err)
 	}
 	if _, err := c.Credentials.Retrieve(ctx); err != nil {
 		if ctx.Err() != nil {

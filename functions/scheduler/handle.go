@@ -186,19 +186,24 @@ func (s *Scheduler) unreadable(ctx context.Context, queueName string, d *port.De
 			return in.Err
 		}
 	}
-	s.count("quarantined", queueName)
-	return s.quarantine(ctx, queueName, d, l, err.Error())
+	failed := s.quarantine(ctx, queueName, d, l, err.Error())
+	if failed == nil {
+		s.count("quarantined", queueName)
+	}
+	return failed
 }
 
 func (s *Scheduler) quarantine(ctx context.Context, queueName string, d *port.Delivery, l *letter,
 	reason string,
 ) error {
 	kept := message.Quarantine(queueName, *d, reason, s.now())
-	s.log.Warn("message put into quarantine", append(l.about(), "queue", queueName, "messageId", d.ID,
-		"reason", kept.Reason)...)
 	q, err := s.cfg.Queues.Queue(port.Quarantine)
-	if err != nil {
-		return err
+	if err == nil {
+		err = q.Send(ctx, []port.Message{{Value: kept}})[0]
 	}
-	return q.Send(ctx, []port.Message{{Value: kept}})[0]
+	if err == nil {
+		s.log.Warn("message put into quarantine", append(l.about(), "queue", queueName, "messageId", d.ID,
+			"reason", kept.Reason)...)
+	}
+	return err
 }

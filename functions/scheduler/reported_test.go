@@ -349,6 +349,20 @@ func TestWhatIsAheadIsLoggedAndCounted(t *testing.T) {
 	}
 }
 
+// While the quarantine takes nothing, an unreadable message comes again, and the log does not say that it is there.
+func TestQuarantineThatTakesNothing(t *testing.T) {
+	w, _ := begun(t)
+	log := logged(t, w)
+	w.Fail = func(queue string, _ port.Message) error {
+		return map[bool]error{true: port.ErrUnavailable}[queue == port.Quarantine]
+	}
+	require.Len(t, w.Scheduler.Handle(ctx, port.Intake, []port.Delivery{body(`{`)}), 1)
+	require.Zero(t, w.Counts["quarantined: intake"])
+	for _, l := range log.Lines() {
+		require.NotEqual(t, "message put into quarantine", l["message"])
+	}
+}
+
 // A line of the log about a message names its task, and the run, step and attempt, as far as they can be
 // read.
 func TestLogNamesWhatAMessageIsOf(t *testing.T) {

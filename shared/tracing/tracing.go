@@ -226,6 +226,9 @@ func (t *Tracer) Run(ctx context.Context) {
 	}
 }
 
+// answerTime is the time before the deadline of an invocation in which the function answers Lambda.
+const answerTime = 100 * time.Millisecond
+
 // Flush sends the spans that ended since the last Flush, and waits for at most SendTime. After a failure it
 // drops spans for the time Pause. Flush logs the number of dropped spans. A nil *Tracer sends nothing.
 func (t *Tracer) Flush(ctx context.Context) {
@@ -272,7 +275,11 @@ func (t *Tracer) send(ctx context.Context, all []span) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, t.SendTime)
+	limit := t.SendTime
+	if deadline, bounded := ctx.Deadline(); bounded {
+		limit = min(limit, time.Until(deadline)-answerTime)
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, t.Endpoint, bytes.NewReader(body))
 	if err != nil {

@@ -82,8 +82,11 @@ func (t *transport) checkSweeps(ctx context.Context) []client.Check {
 	if t.Parts.Sweeps == nil {
 		return nil
 	}
-	fix := "look at the alarm NoSweeps, at the schedule in EventBridge Scheduler, and at the log of the " +
-		"Supervisor"
+	fix := "start a stack that was paused with " + t.resume() + "; otherwise look at the alarm NoSweeps, at the " +
+		"schedule in EventBridge Scheduler, and at the log of the Supervisor"
+	if t.Outputs.Paused {
+		fix = deployedPaused
+	}
 	var last, oldest time.Time
 	now := time.Now()
 	for shard := range t.Outputs.Shards {

@@ -145,7 +145,13 @@ func TestChecks(t *testing.T) {
 		{
 			"the Supervisor does not come any more",
 			func(x *scene) { x.last = time.Now().Add(-3*time.Minute - 10*time.Second) }, "sweeps",
-			client.CheckFailed, "last ran 3m10s ago", "NoSweeps",
+			client.CheckFailed, "last ran 3m10s ago", "aws resume`; otherwise look at the alarm NoSweeps",
+		},
+		{
+			"a standby", func(x *scene) {
+				x.last = time.Time{}
+				x.Parts.Outputs.Paused = true
+			}, "sweeps", client.CheckFailed, "has never run", "the stack was deployed with Paused",
 		},
 		{
 			"the leases cannot be read", func(x *scene) { x.err = errors.New("denied") }, "sweeps",

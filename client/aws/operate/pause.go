@@ -171,10 +171,13 @@ func (s switcher) mapping(ctx context.Context, functions *direct.Client, queue, 
 		state := is.State
 		if state == "Enabled" && !s.enabled || state == "Disabled" && s.enabled {
 			changed, err := enableMapping(ctx, functions, uuid, s.enabled)
-			if err != nil {
+			switch code := direct.Code(err); {
+			case code == "ResourceInUseException" || code == "ResourceConflictException": // somebody else changes it
+			case err != nil:
 				return s.failed(ctx, "lambda:UpdateEventSourceMapping", on, err)
+			default:
+				state = changed.State
 			}
-			state = changed.State
 		}
 		if state == want {
 			return nil

@@ -30,6 +30,7 @@ type switches struct {
 	mu     sync.Mutex
 	states map[string]string // by the ID of a mapping, and of "schedule" and "rule"
 	slow   string            // mapping that reports once that it changes
+	inUse  string            // mapping that somebody else changes while the next request arrives
 	denied string            // part of the path or target of a request that is denied
 	update map[string]any    // last update of the schedule
 }
@@ -73,6 +74,13 @@ func (s *switches) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, `{"message":"ann is not authorized"}`)
 	case strings.HasPrefix(r.URL.Path, "/2015-03-31/event-source-mappings/"):
 		id := path.Base(r.URL.Path)
+		if s.inUse == id && r.Method == http.MethodPut {
+			s.inUse = ""
+			w.Header().Set("X-Amzn-Errortype", "ResourceInUseException")
+			w.WriteHeader(http.StatusBadRequest)
+			fmt.Fprint(w, `{"message":"it is in use"}`)
+			return
+		}
 		if r.Method == http.MethodPut {
 			_ = json.NewDecoder(r.Body).Decode(&in)
 			s.states[id] = map[any]string{true: "Enabled", false: "Disabled"}[in["Enabled"]]
@@ -102,6 +110,7 @@ func (s *switches) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func TestPauseAndResume(t *testing.T) {
 	s := newSwitches(t)
 	s.slow = "m-payment"
+	s.inUse = "m-payment"
 	s.states["m-intake"] = "Disabled"
 	want := operate.Switched{
 		Schedule: "Shop-Sweeps", Queues: []string{"intake", "requests-payment"},

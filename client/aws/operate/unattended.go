@@ -231,10 +231,9 @@ func (t *transport) mapping(ctx context.Context, u *client.Unattended) (off bool
 	switch m.State {
 	case "Disabled", "Disabling", "Deleting":
 		u.Reason = "its event source mapping is " + strings.ToLower(m.State)
-		u.Fix = "enable it with `stepkeeper --stack " + t.Outputs.Stack + " --region " + t.Outputs.Region +
-			" aws resume`, which starts the whole stack"
+		u.Fix = "enable it with " + t.resume() + ", which starts the whole stack"
 		if t.Outputs.Paused {
-			u.Fix = "the stack was deployed with Paused: deploy it without"
+			u.Fix = deployedPaused
 		}
 		if m.LastModified != 0 {
 			u.Since = core.TimeOf(smithytime.ParseEpochSeconds(m.LastModified))
@@ -246,6 +245,13 @@ func (t *transport) mapping(ctx context.Context, u *client.Unattended) (off bool
 		u.Fix = "look at the log of the function " + m.FunctionArn[strings.LastIndex(m.FunctionArn, ":")+1:]
 	}
 	return false, nil
+}
+
+const deployedPaused = "the stack was deployed with Paused: deploy it without"
+
+// resume returns the command that starts the whole stack.
+func (t *transport) resume() string {
+	return "`stepkeeper --stack " + t.Outputs.Stack + " --region " + t.Outputs.Region + " aws resume`"
 }
 
 // await adds the queues without a consumer to shown.Unattended. It checks the request queues of the steps

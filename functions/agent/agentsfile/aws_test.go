@@ -41,6 +41,12 @@ func TestPermissionsOfCalls(t *testing.T) {
 		"{send: '" + queue + "orders'}": "[{sqs:SendMessage arn:aws:sqs:eu-west-3:111122223333:orders}]",
 		"{send: 'https://sqs.us-gov-west-1.amazonaws.com/111122223333/orders'}": "[{sqs:SendMessage " +
 			"arn:aws-us-gov:sqs:us-gov-west-1:111122223333:orders}]",
+		"{invoke: 'arn:aws-eusc:lambda:eusc-de-east-1:111122223333:function:reserve'}": "[{lambda:InvokeFunction " +
+			"arn:aws-eusc:lambda:eusc-de-east-1:111122223333:function:reserve}]",
+		"{send: 'https://sqs.eusc-de-east-1.amazonaws.eu/111122223333/orders'}": "[{sqs:SendMessage " +
+			"arn:aws-eusc:sqs:eusc-de-east-1:111122223333:orders}]",
+		"{send: 'https://sqs.us-isob-east-1.sc2s.sgov.gov/111122223333/orders'}": "[{sqs:SendMessage " +
+			"arn:aws-iso-b:sqs:us-isob-east-1:111122223333:orders}]",
 		"{send: 'http://127.0.0.1:4566/queue/eu-west-3/000000000000/orders'}": "[{sqs:SendMessage " +
 			"arn:aws:sqs:eu-west-3:000000000000:orders}]",
 		"{startExecution: '" + machine + "', express: true}": "[{states:StartSyncExecution " + machine + "}]",
@@ -55,6 +61,19 @@ func TestPermissionsOfCalls(t *testing.T) {
 		target, ok := a.Target("any")
 		require.True(t, ok, entry)
 		require.Equal(t, want, fmt.Sprint(target.Permissions()), entry)
+	}
+}
+
+// A resource is in the partition of its Region.
+func TestPartitionOfAnotherRegion(t *testing.T) {
+	for _, entry := range []string{
+		"{invoke: 'arn:aws:lambda:cn-north-1:111122223333:function:reserve'}",
+		"{invoke: 'arn:aws-mars:lambda:eu-west-3:111122223333:function:reserve'}",
+		"{send: 'https://sqs.eusc-de-east-1.amazonaws.com/111122223333/orders'}",
+		"{send: 'https://sqs.eu-west-3.amazonaws.com.example/111122223333/orders'}",
+	} {
+		_, err := parsed("{aws: " + entry + "}")
+		require.ErrorContains(t, err, "is not the", entry)
 	}
 }
 

@@ -98,12 +98,24 @@ func TestEdgesOfAnAgent(t *testing.T) {
 	}
 }
 
+// A zero is not taken for the default, and every field with a default refuses it.
+func TestZeros(t *testing.T) {
+	for _, field := range []string{
+		"concurrency: 0", "batch: '0'", "timeout: 0s", "timeout: '0'", "timeout: 0", "maxResponse: 0",
+		"maxResponse: 0KiB", "retry: {tries: 0}", "retry: {initial: 0ms}", "retry: {max: 0s}", "retry: {jitter: 0}",
+		"retry: {jitter: 0.0}", "breaker: {failures: 0}", "breaker: {window: 0}", "breaker: {delay: 0s}",
+		"breaker: {probes: 0}", "breaker: {probes: &none 0}",
+	} {
+		_, err := agentsfile.Parse([]byte("agents: {a: {url: 'https://a.example', "+field+"}}"), env())
+		require.ErrorContains(t, err, "is not possible here; fix: write another value, or leave the field out", field)
+	}
+}
+
 func TestDefaultsAndSizes(t *testing.T) {
 	c, err := agentsfile.Parse([]byte(`agents: {
   a: {url: "https://a.example"},
   b: {url: "https://a.example", maxResponse: 4096},
   c: {url: "https://a.example", maxResponse: "2 KiB"},
-  e: {url: "https://a.example", maxResponse: 0},
   d: {url: "https://a.example", maxResponse: '3MiB'}}`), env())
 	require.NoError(t, err)
 	a := c.Agents["a"]
@@ -115,7 +127,7 @@ func TestDefaultsAndSizes(t *testing.T) {
 	require.Equal(t, settings.Operation{
 		Operation: httpagent.Operation{Method: "POST", Path: "/{operation}"},
 	}, a.Operations["*"])
-	for name, want := range map[string]httpagent.Size{"e": 384 << 10, "b": 4096, "c": 2048, "d": 3 << 20} {
+	for name, want := range map[string]httpagent.Size{"b": 4096, "c": 2048, "d": 3 << 20} {
 		require.Equal(t, want, c.Agents[name].MaxResponse, "%v", name)
 	}
 }

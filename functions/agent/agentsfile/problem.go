@@ -16,6 +16,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 
+	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent"
 	"github.com/stepkeeper/stepkeeper/functions/agent/settings"
 	"github.com/stepkeeper/stepkeeper/shared/suggest"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
@@ -58,7 +59,8 @@ func explained(err error, data []byte) error {
 	return fmt.Errorf("line %d, column %d: %s; fix: %s", at.Line, at.Column, what, fix)
 }
 
-// misread returns an error for the first number or duration that the decoder would round, or refuse without its place.
+// misread returns an error for the first number, size or duration that the decoder would round, or refuse without its
+// place. It also refuses a zero, because the zero value of a field means the default.
 func misread(t reflect.Type, node ast.Node) error {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -82,19 +84,39 @@ func misread(t reflect.Type, node ast.Node) error {
 			}
 		}
 	case *ast.IntegerNode, *ast.FloatNode, *ast.StringNode:
-		var err error
-		switch t {
-		case reflect.TypeFor[time.Duration]():
-			_, err = time.ParseDuration(n.GetToken().Value)
-		case reflect.TypeFor[int]():
-			_, err = strconv.Atoi(n.GetToken().Value)
-		}
-		if at := n.GetToken(); err != nil {
+		at := n.GetToken()
+		zero, err := isZero(t, at.Value)
+		switch {
+		case err != nil:
 			return fmt.Errorf("line %d, column %d: %.60q is not what is expected here; fix: write %s", at.Position.Line,
 				at.Position.Column, at.Value, expected(t))
+		case zero:
+			return fmt.Errorf("line %d, column %d: %.60s is not possible here; fix: write another value, or leave the "+
+				"field out for its default", at.Position.Line, at.Position.Column, at.Value)
 		}
 	}
 	return nil
+}
+
+// isZero reports whether text is the zero of a number, a size or a duration. It returns an error if text is no value of
+// the type.
+func isZero(t reflect.Type, text string) (zero bool, err error) {
+	switch t {
+	case reflect.TypeFor[time.Duration]():
+		d, err := time.ParseDuration(text)
+		return err == nil && d == 0, err
+	case reflect.TypeFor[int]():
+		n, err := strconv.Atoi(text)
+		return err == nil && n == 0, err
+	case reflect.TypeFor[httpagent.Size]():
+		var size httpagent.Size
+		err := size.UnmarshalYAML([]byte(text))
+		return err == nil && size == 0, nil // the decoder reports a wrong size
+	case reflect.TypeFor[float64]():
+		n, err := strconv.ParseFloat(text, 64)
+		return err == nil && n == 0, nil // the decoder reads other forms of numbers too
+	}
+	return false, nil
 }
 
 // unnamed returns the place of the first agent without a name, such as one with the key null. It returns "" if the

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/loopback"
+	"github.com/stepkeeper/stepkeeper/shared/partition"
 )
 
 // Entry is a field aws of an agents file. It configures a call of an AWS service instead of an HTTP request.
@@ -109,12 +110,10 @@ var kinds = []kind{
 }
 
 var (
-	resourceARN = regexp.MustCompile(
-		`^arn:(aws|aws-cn|aws-us-gov):([a-z]+):([a-z]{2}(?:-[a-z]+)+-\d):(\d{12}):(.+)$`)
-	queueURL = regexp.MustCompile(
-		`^https://sqs\.([a-z]{2}(?:-[a-z]+)+-\d)\.amazonaws\.com(\.cn)?/(\d{12})/([^/]+)$`)
+	resourceARN = regexp.MustCompile(`^arn:([a-z-]+):([a-z]+):(` + partition.Region + `):(\d{12}):(.+)$`)
+	queueURL    = regexp.MustCompile(`^https://sqs\.(` + partition.Region + `)\.([a-z0-9.-]+)/(\d{12})/([^/]+)$`)
 	// The URL of an emulator's queue may contain a Region.
-	emulatedQueue = regexp.MustCompile(`^(?:/queue/([a-z]{2}(?:-[a-z]+)+-\d))?/(\d{12})/([^/]+)$`)
+	emulatedQueue = regexp.MustCompile(`^(?:/queue/(` + partition.Region + `))?/(\d{12})/([^/]+)$`)
 )
 
 // Target returns the AWS resource that the entry names.
@@ -138,7 +137,7 @@ func (e Entry) Target() (Target, error) {
 		t.ARN = queueARN(value)
 	}
 	m := resourceARN.FindStringSubmatch(t.ARN)
-	if m == nil || m[2] != k.service || !k.resource.MatchString(m[5]) {
+	if m == nil || m[1] != partition.Of(m[3]).Name || m[2] != k.service || !k.resource.MatchString(m[5]) {
 		return Target{}, fmt.Errorf("%s: %.200q is not the %s, as in %s", k.name, value, k.what, k.example)
 	}
 	t.Region = m[3]
@@ -155,15 +154,8 @@ func (e Entry) Target() (Target, error) {
 // queueARN returns the ARN of the queue with this URL, or "" for any other URL. If the URL of an
 // emulator's queue names no Region, the Region is us-east-1, the default of emulators.
 func queueARN(text string) string {
-	if m := queueURL.FindStringSubmatch(text); m != nil {
-		partition := "aws"
-		switch {
-		case m[2] != "":
-			partition = "aws-cn"
-		case strings.HasPrefix(m[1], "us-gov-"):
-			partition = "aws-us-gov"
-		}
-		return fmt.Sprintf("arn:%s:sqs:%s:%s:%s", partition, m[1], m[3], m[4])
+	if m := queueURL.FindStringSubmatch(text); m != nil && m[2] == partition.Of(m[1]).DNS {
+		return fmt.Sprintf("arn:%s:sqs:%s:%s:%s", partition.Of(m[1]).Name, m[1], m[3], m[4])
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.User != nil || u.RawQuery != "" || !loopback.Is(u.Hostname()) {

@@ -25,6 +25,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/partition"
 	"github.com/stepkeeper/stepkeeper/shared/redact"
 )
 
@@ -230,9 +231,7 @@ func (a Agent) WithExamples(set func(name string) bool) Agent {
 
 var awsWord = regexp.MustCompile(`^[a-z][a-z0-9-]{0,39}$`)
 
-var regionOfHost = regexp.MustCompile(
-	`\.([a-z]{2}(?:-[a-z]+)+-\d)\.(?:amazonaws\.com|amazonaws\.com\.cn|on\.aws)$`,
-)
+var regionOfHost = regexp.MustCompile(`\.(` + partition.Region + `)\.([a-z0-9.-]+)$`)
 
 // SigningRegion returns the Region for which requests are signed. It returns "" if the agent does not
 // use SigV4. It also returns "" if neither the field region nor the URL names a Region.
@@ -244,7 +243,8 @@ func (a Agent) SigningRegion() string {
 		return a.Auth.SigV4.Region
 	}
 	if u, err := url.Parse(string(a.URL)); err == nil {
-		if m := regionOfHost.FindStringSubmatch(u.Hostname()); m != nil {
+		m := regionOfHost.FindStringSubmatch(u.Hostname())
+		if m != nil && slices.Contains([]string{partition.Of(m[1]).DNS, partition.Of(m[1]).Dual, "on.aws"}, m[2]) {
 			return m[1]
 		}
 	}

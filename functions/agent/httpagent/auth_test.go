@@ -264,6 +264,23 @@ func TestSigV4(t *testing.T) {
 	fails(t, err, worker.Failure{Code: core.CodeUnauthorized, NoEffect: true})
 }
 
+// The host of a service of AWS names the Region, in each partition.
+func TestRegionOfTheHost(t *testing.T) {
+	for host, want := range map[string]string{
+		"abc123.execute-api.cn-north-1.amazonaws.com.cn":     "cn-north-1",
+		"abc123.execute-api.eusc-de-east-1.amazonaws.eu":     "eusc-de-east-1",
+		"abc123.execute-api.ap-southeast-2.api.aws":          "ap-southeast-2",
+		"abc123.lambda-url.us-gov-west-1.on.aws":             "us-gov-west-1",
+		"abc123.execute-api.eu-central-1.amazonaws.example":  "",
+		"abc123.execute-api.eusc-de-east-1.amazonaws.com":    "",
+		"abc123.execute-api.eu-central-1.amazonaws.com.evil": "",
+	} {
+		a, err := agentOf("url: 'https://"+host+"', auth: {sigv4: {service: execute-api}}", nil)
+		require.NoError(t, err)
+		require.Equal(t, want, a.SigningRegion(), host)
+	}
+}
+
 // AWS refuses credentials that have expired as it refuses what they do not allow, and names the cause in a header.
 func TestRefusedSignatures(t *testing.T) {
 	c := aws.Config{Region: "eu-west-3", Credentials: credentials.NewStaticCredentialsProvider("AKID", "secret", "tok")}

@@ -45,7 +45,7 @@ type Retry struct {
 	Tries   int           `yaml:"tries" json:"tries,omitzero"`     // calls in one attempt, 1 to 20; default 3
 	Initial time.Duration `yaml:"initial" json:"initial,omitzero"` // first wait; default 200 ms
 	Max     time.Duration `yaml:"max" json:"max,omitzero"`         // longest wait; default max(5 s, Initial)
-	// fraction by which a wait may vary, 0 to 0.9; default 0.25; a negative value means no jitter
+	// fraction by which a wait may vary, up to 0.9; default 0.25; a negative value means no jitter
 	Jitter float64 `yaml:"jitter" json:"jitter,omitzero"`
 }
 
@@ -74,7 +74,7 @@ func (r *Retry) complete() error {
 		return fmt.Errorf("retry: the first wait %s must be positive and at most the longest, %s", r.Initial,
 			r.Max)
 	case r.Jitter > 0.9:
-		return fmt.Errorf("retry: a jitter of %g; 0 to 0.9 are possible", r.Jitter)
+		return fmt.Errorf("retry: a jitter of %g; at most 0.9 is possible, and -1 means no jitter", r.Jitter)
 	}
 	return nil
 }

@@ -166,8 +166,8 @@ func open(t *testing.T, out io.Writer, current map[string]*core.Definition, more
 	settings, err := deployment.ReadScheduler(d.Lookup)
 	c, errClient := wire.Environment(d.Lookup)
 	require.NoError(t, errors.Join(err, errClient))
-	parts, _, outcomes := cloud.Open(c, settings.Engine, current, out, slog.New(slog.NewTextHandler(out, nil)))
-	return d.Stub, parts, outcomes
+	f := cloud.Open(c, d.Lookup, settings.Engine, current, out, slog.New(slog.NewTextHandler(out, nil)))
+	return d.Stub, f.Parts, f.Outcomes
 }
 
 // What is put together uses the deployment's own tables, queues and topic, and makes no calls before
@@ -223,10 +223,14 @@ func TestLinkToTheLog(t *testing.T) {
 	for region, domain := range map[string]string{
 		"eu-central-1": "console.aws.amazon.com",
 		"cn-north-1":   "console.amazonaws.cn", "us-gov-west-1": "console.amazonaws-us-gov.com",
+		"eusc-de-east-1": "console.amazonaws-eusc.eu", "us-iso-east-1": "",
 	} {
 		for group, link := range map[string]string{"": "", "g": "https://" + region + "." + domain +
 			"/cloudwatch/home?region=" + region +
 			"#logsV2:log-groups/log-group/g/log-events$3FfilterPattern$3D$2522o-1$2522"} {
+			if domain == "" {
+				link = ""
+			}
 			s, engine, _ := open(t, io.Discard, nil, map[string]string{
 				"AWS_REGION": region, "AWS_LAMBDA_LOG_GROUP_NAME": group,
 			})

@@ -6,10 +6,13 @@ import (
 	"log/slog"
 	"maps"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-lambda-go/lambdacontext"
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/arn"
 
@@ -20,52 +23,84 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/eventbus"
 	"github.com/stepkeeper/stepkeeper/shared/incident"
 	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/partition"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/sns"
 	"github.com/stepkeeper/stepkeeper/shared/sqs"
 	"github.com/stepkeeper/stepkeeper/shared/state"
 	"github.com/stepkeeper/stepkeeper/shared/suggest"
+	"github.com/stepkeeper/stepkeeper/shared/tracing"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
+// Function holds the parts that the functions of Scheduler and Supervisor have in common.
+type Function struct {
+	engine.Parts
+
+	Incidents *Alerts
+	Outcomes  *Outcomes // nil if the deployment has no metrics of ended orders
+	tracer    *tracing.Tracer
+}
+
 // Open makes the parts of a Scheduler or Supervisor on AWS. A process calls Open once. Open makes no network
 // calls (rule 13 of docs/reference/aws-rules.md). current holds the definitions for new orders; a Supervisor
-// passes nil. Outcomes writes metrics to the writer out, as lines of the log. The caller must call
-// Outcomes.Write and Alerts.Wait at the end of each invocation.
-func Open(
-	c aws.Config, d deployment.Engine, current map[string]*core.Definition, out io.Writer, log *slog.Logger,
-) (engine.Parts, *Alerts, *Outcomes) {
-	var outcomes *Outcomes
+// passes nil. The metrics go to the writer out, as lines of the log. The caller must call End at the end of each
+// invocation.
+func Open(c aws.Config, lookup deployment.Lookup, d deployment.Engine, current map[string]*core.Definition, out io.Writer,
+	log *slog.Logger,
+) *Function {
+	f := &Function{Incidents: &Alerts{}, tracer: tracing.OfFunction(lookup, d.Stack, log)}
 	if d.Outcomes {
-		outcomes = &Outcomes{deployment: d.Stack, out: out, log: log, durations: map[[2]string][]int64{}}
+		f.Outcomes = &Outcomes{deployment: d.Stack, out: out, log: log, durations: map[[2]string][]int64{}}
 	}
 	store := dynamo.New(dynamo.NewHandlerClient(c),
 		dynamo.Tables{Orders: d.Orders, Definitions: d.Definitions},
 		dynamo.Options{Shards: d.Shards, FinishedIndex: d.Finished, TTL: d.TaskTTL})
-	alerts := &Alerts{}
-	alerts.Incidents = incident.New(incident.Config{
-		Records: store.Schedules(), Tasks: store, Go: alerts.start,
+	f.Incidents.Incidents = incident.New(incident.Config{
+		Records: store.Schedules(), Tasks: store, Go: f.Incidents.start,
 		Publish: publishing(sns.New(c, d.Alerts), d),
 		Clock:   port.ClockFunc(time.Now), Window: d.Window, Reminder: d.Reminder, Log: log,
 	})
-	return engine.Parts{
+	f.Parts = engine.Parts{
 		State: state.New(state.Config{
 			Store: store, Definitions: store, Compile: workflow.Decode, Encode: workflow.Encode,
 			Current: func(name string) *core.Definition { return current[name] },
 			Similar: func(name string) string {
 				return suggest.Nearest(name, slices.Sorted(maps.Keys(current)))
 			},
-			Tombstones: d.TaskTTL > 0, OnCommit: outcomes.committed,
+			Tombstones: d.TaskTTL > 0, OnCommit: f.Outcomes.committed,
 		}),
 		Leases: store,
 		Queues: queues(c, d.Queues, d.ReplyTo),
-		Alerts: alerts,
+		Alerts: f.Incidents,
 		Clock:  port.ClockFunc(time.Now),
 		Name:   d.Instance,
 		// the clocks of two machines can differ by about this time
 		WakeSlack: time.Second,
 		Logger:    log,
-	}, alerts, outcomes
+	}
+	if f.tracer != nil {
+		f.Tracer = f.tracer
+	}
+	return f
+}
+
+// End writes the metrics of an invocation, and waits for its alerts and its spans.
+func (f *Function) End(ctx context.Context) {
+	f.Outcomes.Write()
+	f.Incidents.Wait(ctx)
+	f.tracer.Flush(ctx)
+}
+
+// Main starts the handler that open returns. If open fails, Main logs the error and ends the process.
+func Main[H any](name string, open func(deployment.Lookup, io.Writer, *slog.Logger) (H, error)) {
+	log := lambdacontext.NewLogger()
+	handler, err := open(os.LookupEnv, os.Stdout, log)
+	if err != nil {
+		log.Error("the "+name+" cannot start", "error", err)
+		os.Exit(1)
+	}
+	lambda.Start(handler)
 }
 
 func publishing(topic *sns.Topic, d deployment.Engine) func(context.Context, message.Alert) error {
@@ -79,15 +114,9 @@ func publishing(topic *sns.Topic, d deployment.Engine) func(context.Context, mes
 // group that contain the ID of an order. The part after the # is escaped twice, with $ instead of %,
 // because the console expects this.
 func logsOf(region, group, order string) string {
-	if group == "" {
+	domain := partition.Of(region).Console
+	if group == "" || domain == "" {
 		return ""
-	}
-	domain := "console.aws.amazon.com"
-	switch {
-	case strings.HasPrefix(region, "cn-"):
-		domain = "console.amazonaws.cn"
-	case strings.HasPrefix(region, "us-gov-"):
-		domain = "console.amazonaws-us-gov.com"
 	}
 	escaped := func(text string) string {
 		return strings.ReplaceAll(url.QueryEscape(url.QueryEscape(text)), "%", "$")

@@ -6,11 +6,8 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"os"
 
 	"github.com/aws/aws-lambda-go/events"
-	"github.com/aws/aws-lambda-go/lambda"
-	"github.com/aws/aws-lambda-go/lambdacontext"
 
 	"github.com/stepkeeper/stepkeeper/functions/internal/cloud"
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
@@ -19,18 +16,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/engine"
 	"github.com/stepkeeper/stepkeeper/shared/lambdaevent"
 	"github.com/stepkeeper/stepkeeper/shared/port"
-	"github.com/stepkeeper/stepkeeper/shared/tracing"
 )
 
-func main() {
-	log := lambdacontext.NewLogger()
-	function, err := newFunction(os.LookupEnv, os.Stdout, log)
-	if err != nil {
-		log.Error("the Scheduler cannot start", "error", err)
-		os.Exit(1)
-	}
-	lambda.Start(function)
-}
+func main() { cloud.Main("Scheduler", newFunction) }
 
 // newFunction reads the settings, makes the clients and returns the handler for Lambda. It makes no network calls.
 // The handler writes metrics to the writer out, as lines of the log. The error lists all faults.
@@ -41,7 +29,8 @@ func newFunction(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (lam
 	if err := errors.Join(err, errClient, errWorkflows); err != nil {
 		return nil, err
 	}
-	parts, alerts, outcomes := cloud.Open(c, settings.Engine, workflows, out, log)
+	own := cloud.Open(c, lookup, settings.Engine, workflows, out, log)
+	parts := own.Parts
 	metric := func(name, dimension string) *counts {
 		return &counts{
 			out: out, log: log, deployment: settings.Stack, now: parts.Clock.Now, metric: name,
@@ -56,10 +45,6 @@ func newFunction(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (lam
 			unsent.add(why)
 		}
 	}
-	tracer := tracing.OfFunction(lookup, settings.Stack, log)
-	if tracer != nil {
-		parts.Tracer = tracer
-	}
 	if settings.TokenKeys != "" {
 		parts.Tokens = cloud.NewTokenKeys(c, settings.TokenKeys, parts.Clock).Read
 	}
@@ -69,7 +54,7 @@ func newFunction(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (lam
 		r scheduler.Replied,
 	) {
 		held.replied(r)
-		alerts.Replied(ctx, r.Agent, r.Name, r.Reply, r.Uncalled)
+		own.Incidents.Replied(ctx, r.Agent, r.Name, r.Reply, r.Uncalled)
 	}}
 	if len(settings.Capacity) > 0 {
 		config.Capacity = func(agent string) int { return settings.Capacity[agent] }
@@ -87,9 +72,7 @@ func newFunction(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (lam
 		response, err := batch(ctx, event)
 		held.write()
 		unsent.write()
-		outcomes.Write()
-		alerts.Wait(ctx)
-		tracer.Flush(ctx)
+		own.End(ctx)
 		return response, err
 	}, nil
 }

@@ -7,10 +7,6 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"os"
-
-	"github.com/aws/aws-lambda-go/lambda"
-	"github.com/aws/aws-lambda-go/lambdacontext"
 
 	"github.com/stepkeeper/stepkeeper/functions/internal/cloud"
 	"github.com/stepkeeper/stepkeeper/functions/supervisor"
@@ -21,18 +17,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/lambdaevent"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
-	"github.com/stepkeeper/stepkeeper/shared/tracing"
 )
 
-func main() {
-	log := lambdacontext.NewLogger()
-	handler, err := newFunction(os.LookupEnv, os.Stdout, log)
-	if err != nil {
-		log.Error("the Supervisor cannot start", "error", err)
-		os.Exit(1)
-	}
-	lambda.Start(handler)
-}
+func main() { cloud.Main("Supervisor", newFunction) }
 
 // function is the handler for package lambda. It sweeps once (rule 16 of docs/reference/aws-rules.md), and ignores the
 // content of the schedule's event. After an error, Lambda repeats the invocation.
@@ -43,28 +30,21 @@ type function = func(ctx context.Context, event json.RawMessage) error
 func newFunction(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (function, error) {
 	settings, err := deployment.ReadSupervisor(lookup)
 	c, errClient := wire.Environment(lookup)
-	if err := errors.Join(err, errClient); err != nil {
+	scheduled, errWorkflows := cloud.Scheduled(settings.Workflows)
+	if err := errors.Join(err, errClient, errWorkflows); err != nil {
 		return nil, err
 	}
-	scheduled, err := cloud.Scheduled(settings.Workflows)
-	if err != nil {
-		return nil, err
-	}
-	engine, alerts, outcomes := cloud.Open(c, settings.Engine, nil, out, log)
-	tracer := tracing.OfFunction(lookup, settings.Stack, log)
-	if tracer != nil {
-		engine.Tracer = tracer
-	}
+	own := cloud.Open(c, lookup, settings.Engine, nil, out, log)
 	s := supervisor.New(supervisor.Config{
-		Parts: engine, Capacity: func(agent string) int { return settings.Capacity[agent] },
-		PagesPerSweep: settings.PagesPerSweep, Interval: settings.SweepEvery, Incidents: alerts.Sweep,
-		Outages: alerts.Outages, Woken: alerts.Woken,
+		Parts: own.Parts, Capacity: func(agent string) int { return settings.Capacity[agent] },
+		PagesPerSweep: settings.PagesPerSweep, Interval: settings.SweepEvery, Incidents: own.Incidents.Sweep,
+		Outages: own.Incidents.Outages, Woken: own.Incidents.Woken,
 		Schedules: supervisor.Schedules{
 			Current: func() []*core.Definition { return scheduled },
 			Records: dynamo.New(dynamo.NewHandlerClient(c), dynamo.Tables{Orders: settings.Orders},
 				dynamo.Options{}).Schedules(),
 			Submit: func(ctx context.Context, orders []message.SubmitOrder) []error {
-				return submit(ctx, engine.Queues, orders)
+				return submit(ctx, own.Queues, orders)
 			},
 		},
 	})
@@ -78,10 +58,8 @@ func newFunction(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (fun
 		if report.Overdue > 0 || report.Failed > 0 || report.Truncated {
 			log.InfoContext(ctx, "swept", "report", report.String(), "truncated", report.Truncated)
 		}
-		err = errors.Join(err, writeMetrics(out, settings.Stack, report, engine.Clock.Now()))
-		outcomes.Write()
-		alerts.Wait(ctx)
-		tracer.Flush(ctx)
+		err = errors.Join(err, writeMetrics(out, settings.Stack, report, own.Clock.Now()))
+		own.End(ctx)
 		return err
 	}, nil
 }

@@ -61,9 +61,9 @@ func (d *sweeps) submit(at time.Time, ids ...string) {
 	settings, err := deployment.ReadScheduler(d.Lookup)
 	c, errClient := wire.Environment(d.Lookup)
 	require.NoError(d.t, errors.Join(err, errClient))
-	engine, _, _ := cloud.Open(c, settings.Engine, d.Definitions, io.Discard, cloudtest.Quiet)
+	engine := cloud.Open(c, d.Lookup, settings.Engine, d.Definitions, io.Discard, cloudtest.Quiet)
 	engine.Clock = port.ClockFunc(func() time.Time { return at })
-	s := scheduler.New(scheduler.Config{Parts: engine})
+	s := scheduler.New(scheduler.Config{Parts: engine.Parts})
 	for _, id := range ids {
 		answer := s.Submit(context.Background(),
 			[]message.SubmitOrder{{Schema: 1, OrderID: id, Workflow: "charge", Order: []byte("{}")}})[0]

@@ -10,6 +10,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"github.com/stepkeeper/stepkeeper/shared/partition"
 )
 
 // endpoint is the place of a service.
@@ -19,44 +21,6 @@ type endpoint struct {
 	region string // Region in signatures
 }
 
-// partition is a part of AWS with its own Regions and domain.
-type partition struct {
-	prefix       string // of its Regions
-	dns, dual    string // suffix of host names; dual is for IPv4 and IPv6
-	iam, iamDual string // host name of IAM, which has no Regions
-	region       string // Region in signatures for IAM
-}
-
-// partitions has the commercial partition last, because its Regions have no common prefix.
-var partitions = []partition{
-	{
-		"cn-", "amazonaws.com.cn", "api.amazonwebservices.com.cn", "iam.cn-north-1.amazonaws.com.cn",
-		"iam.global.api.amazonwebservices.com.cn", "cn-north-1",
-	},
-	{"us-gov-", "amazonaws.com", "api.aws", "iam.us-gov.amazonaws.com", "iam.us-gov.api.aws", "us-gov-west-1"},
-	{
-		"us-iso-", "c2s.ic.gov", "api.aws.ic.gov", "iam.us-iso-east-1.c2s.ic.gov", "iam.api.aws.ic.gov",
-		"us-iso-east-1",
-	},
-	{
-		"us-isob-", "sc2s.sgov.gov", "api.aws.scloud", "iam.us-isob-east-1.sc2s.sgov.gov",
-		"iam.api.aws.scloud", "us-isob-east-1",
-	},
-	{
-		"eu-isoe-", "cloud.adc-e.uk", "api.cloud-aws.adc-e.uk", "iam.eu-isoe-west-1.cloud.adc-e.uk",
-		"iam.api.cloud-aws.adc-e.uk", "eu-isoe-west-1",
-	},
-	{
-		"us-isof-", "csp.hci.ic.gov", "api.aws.hci.ic.gov", "iam.us-isof-south-1.csp.hci.ic.gov",
-		"iam.api.aws.hci.ic.gov", "us-isof-south-1",
-	},
-	{
-		"eusc-", "amazonaws.eu", "api.amazonwebservices.eu", "iam.eusc-de-east-1.amazonaws.eu",
-		"iam.global.api.amazonwebservices.eu", "eusc-de-east-1",
-	},
-	{"", "amazonaws.com", "api.aws", "iam.amazonaws.com", "iam.global.api.aws", "us-east-1"},
-}
-
 // resolve returns the endpoint of a service: the one of the service in the configuration, then the one of all
 // services, then AWS.
 func resolve(c aws.Config, s Service) endpoint {
@@ -64,34 +28,25 @@ func resolve(c aws.Config, s Service) endpoint {
 		return endpoint{base: place, region: c.Region}
 	}
 	fips, dual := fromSources(c)
-	for _, p := range partitions {
-		if !strings.HasPrefix(c.Region, p.prefix) {
-			continue
-		}
-		// In GovCloud, the usual host names have FIPS, except for Lambda. IAM has FIPS in no other partition.
-		if p.prefix == "us-gov-" && s != Lambda || p.prefix != "" && s == IAM {
-			fips = false
-		}
-		return p.endpoint(c.Region, s, fips, dual)
+	p := partition.Of(c.Region)
+	// In GovCloud, the usual host names have FIPS, except for Lambda. IAM has FIPS in no other partition.
+	if p.Name == "aws-us-gov" && s != Lambda || p.Prefix != "" && s == IAM {
+		fips = false
 	}
-	return endpoint{}
-}
-
-func (p partition) endpoint(region string, s Service, fips, dual bool) endpoint {
-	e := endpoint{own: true, region: region}
+	e := endpoint{own: true, region: c.Region}
 	name := s.Name
 	if fips {
 		name += "-fips"
 	}
-	host := name + "." + region + "." + p.dns
+	host := name + "." + c.Region + "." + p.DNS
 	if dual {
-		host = name + "." + region + "." + p.dual
+		host = name + "." + c.Region + "." + p.Dual
 	}
 	if s == IAM {
-		e.region = p.region
-		host = p.iam
+		e.region = p.IAMRegion
+		host = p.IAM
 		if dual {
-			host = p.iamDual
+			host = p.IAMDual
 		}
 		host = strings.Replace(host, "iam.", name+".", 1)
 	}

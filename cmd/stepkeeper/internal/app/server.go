@@ -137,15 +137,16 @@ func (a *App) StackOptions() aws.Options {
 
 // NoStack adds an exit code and advice to an error about the stack itself.
 func (a *App) NoStack(err error) *failure.Error {
+	var answer *client.Error
 	switch {
 	case errors.Is(err, aws.ErrNoStack):
 		return failure.Wrap(err, failure.NotFound, "check the name, --region, and whose credentials these "+
 			"are: `aws sts get-caller-identity`", "stack %s", a.Stack)
-	case errors.Is(err, client.ErrInvalid):
-		return failure.Wrap(err, failure.Usage, "name it with --region, or set AWS_REGION", "stack %s",
-			a.Stack)
+	case errors.As(err, &answer) && answer.Code == aws.CodeNoConfiguration:
+		return failure.Wrap(err, failure.Usage, "name its region with --region, or set AWS_REGION", "stack %s", a.Stack)
 	case errors.Is(err, client.ErrConnection), errors.Is(err, context.DeadlineExceeded),
-		errors.Is(err, client.ErrForbidden), errors.Is(err, client.ErrRefused), errors.Is(err, context.Canceled):
+		errors.Is(err, client.ErrForbidden), errors.Is(err, client.ErrRefused), errors.Is(err, context.Canceled),
+		errors.Is(err, client.ErrBusy), errors.Is(err, client.ErrUnavailable):
 		return a.Explain(err, "stack "+a.Stack)
 	}
 	return failure.Wrap(err, failure.General, "", "the stack cannot be used")

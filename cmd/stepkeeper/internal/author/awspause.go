@@ -2,6 +2,7 @@ package author
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -54,22 +55,28 @@ func newSwitch(a *app.App, text app.Text,
 		if err != nil {
 			return a.NoStack(err)
 		}
-		done, err := run(ctx, c, a.Stack)
-		if err != nil {
-			return a.NoStack(err)
-		}
-		state := "paused: off are"
+		state := "paused"
+		switched := "off"
 		next := "start it with `" + a.Program() + " aws resume`"
 		if cmd.Name() == "resume" {
-			state = "running: on are"
+			state = "running"
+			switched = "on"
 			next = "check it with `" + a.Program() + " doctor`"
+		}
+		done, err := run(ctx, c, a.Stack)
+		switch {
+		case errors.Is(err, context.DeadlineExceeded):
+			return failure.Wrap(err, failure.Unreachable, "repeat the command, or give it more time with --timeout",
+				"the stack %s is not %s yet", a.Stack, state)
+		case err != nil:
+			return a.NoStack(err)
 		}
 		external := ""
 		if len(done.External) > 0 {
 			external = "external agents are not affected, stop or start their processes yourself: " +
 				strings.Join(done.External, ", ") + "\n"
 		}
-		a.Print(done, "the stack %s is %s its schedule and %s; %s\n%s", a.Stack, state,
+		a.Print(done, "the stack %s is %s: %s are its schedule and %s; %s\n%s", a.Stack, state, switched,
 			view.Count(len(done.Queues), "event source mapping"), next, external)
 		return nil
 	})

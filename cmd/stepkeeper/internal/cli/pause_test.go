@@ -11,7 +11,11 @@ import (
 )
 
 // pausable is an endpoint of AWS with a stack of one mapping and a schedule.
-type pausable struct{ denied bool }
+type pausable struct {
+	denied    bool
+	throttled bool
+	stuck     bool // its mapping stays as it is
+}
 
 func (p *pausable) answer(c awsstub.Call) (int, string) {
 	switch {
@@ -23,6 +27,10 @@ func (p *pausable) answer(c awsstub.Call) (int, string) {
 		return http.StatusOK, text + `</Outputs></member></Stacks></DescribeStacksResult></R>`
 	case p.denied && strings.HasSuffix(c.Action, ":PUT"):
 		return http.StatusForbidden, `{"code":"AccessDeniedException","message":"ann may not"}`
+	case p.throttled && strings.HasPrefix(c.Action, "lambda:"):
+		return http.StatusTooManyRequests, `{"code":"TooManyRequestsException","message":"Rate exceeded"}`
+	case c.Action == "lambda:PUT" && p.stuck:
+		return http.StatusOK, `{"State":"Disabling"}`
 	case c.Action == "lambda:PUT":
 		return http.StatusOK, map[bool]string{true: `{"State":"Enabled"}`, false: `{"State":"Disabled"}`}[strings.Contains(c.Body, "true")]
 	case c.Action == "lambda:GET":
@@ -64,4 +72,11 @@ func TestPauseOfAStack(t *testing.T) {
 	p.denied = true
 	c.run(t, append([]string{"aws", "pause"}, on...)...).want(t, failure.Refused,
 		"the permission lambda:UpdateEventSourceMapping on the event source mapping of intake is missing")
+	*p = pausable{stuck: true}
+	c.run(t, append([]string{"aws", "pause", "--timeout", "100ms"}, on...)...).want(t, failure.Unreachable,
+		"the stack Shop is not paused yet: the event source mapping of intake is still Disabling",
+		"repeat the command, or give it more time with --timeout")
+	*p = pausable{throttled: true}
+	c.run(t, append([]string{"aws", "pause"}, on...)...).want(t, failure.Refused,
+		"lambda:GetEventSourceMapping on the event source mapping of intake is throttled", "try again in")
 }

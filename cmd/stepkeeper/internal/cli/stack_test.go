@@ -140,7 +140,7 @@ func TestStackFlags(t *testing.T) {
 			"DescribeStacks",
 		},
 		{
-			failure.Usage, client.Errorf(http.StatusBadRequest, "no-region", "no AWS region is set"),
+			failure.Usage, client.Errorf(http.StatusBadRequest, aws.CodeNoConfiguration, "no AWS region is set"),
 			"--region",
 		},
 		{
