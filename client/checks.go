@@ -174,7 +174,7 @@ func (h *overHTTP) checkSubmission(ctx context.Context) Check {
 
 // health is the response of a server to GET /healthz.
 type health struct {
-	Ready      bool
+	Ready      *bool // a server always states it
 	Checks     map[string]string
 	Unattended []Unattended
 	Release    view.Release
@@ -188,12 +188,12 @@ func (h *overHTTP) Checks(ctx context.Context) ([]Check, error) {
 	}
 	now := time.Now()
 	health, err := answerOf[health](ctx, resp)
-	err = whole(err, "checks", given(health.Checks != nil))
+	err = whole(err, "ready", given(health.Ready != nil))
 	if err != nil {
 		return nil, err
 	}
 	server := Check{"server", CheckOK, "it accepts orders", ""}
-	if !health.Ready {
+	if !*health.Ready {
 		server = Check{
 			"server", CheckFailed, "it accepts no orders now",
 			"correct the failed checks below; if it has just been started, wait a minute",

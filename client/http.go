@@ -280,7 +280,7 @@ func (h *overHTTP) Plan(ctx context.Context, id, definition string, documents bo
 // Unattended reads the queues without a consumer from the server's health. It ignores the workflow.
 func (h *overHTTP) Unattended(ctx context.Context, _ string) ([]Unattended, error) {
 	now, err := get[health](ctx, h, "/healthz")
-	return now.Unattended, whole(err, "checks", given(now.Checks != nil))
+	return now.Unattended, whole(err, "ready", given(now.Ready != nil))
 }
 
 // Command posts a command to the path of the command's kind. The body of the request is the command's JSON.
