@@ -560,9 +560,8 @@ func readings(ctx context.Context, c *client.Client) map[string]error {
 		"statistics": second(c.Statistics(ctx)), "unattended": second(c.Unattended(ctx, "")),
 		"plan":   second(c.PlanMove(ctx, "o", client.Latest)),
 		"checks": second(c.Checks(ctx)), "cancel": second(c.Cancel(ctx, "o")),
-		"dead letters": second(c.DeadLetterQueues(ctx)),
-		"undo":         second(c.Undo(ctx, "o", client.IfCommand(1))),
-		"many":         c.SubmitMany(ctx, strings.NewReader(lines(1)), func(client.Result) {}),
+		"undo": second(c.Undo(ctx, "o", client.IfCommand(1))),
+		"many": c.SubmitMany(ctx, strings.NewReader(lines(1)), func(client.Result) {}),
 	}
 	for _, err := range c.List(ctx, client.Query{}) {
 		errs["list"] = err
