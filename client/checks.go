@@ -3,10 +3,8 @@ package client
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"slices"
@@ -174,25 +172,28 @@ func (h *overHTTP) checkSubmission(ctx context.Context) Check {
 	return NotChecked(name, err)
 }
 
+// health is the response of a server to GET /healthz.
+type health struct {
+	Ready      *bool // a server always states it
+	Checks     map[string]string
+	Unattended []Unattended
+	Release    view.Release
+}
+
 // Checks reads the server's health, tests a submission, and converts the results to checks.
 func (h *overHTTP) Checks(ctx context.Context) ([]Check, error) {
 	resp, err := h.send(ctx, http.MethodGet, "/healthz", nil, nil)
 	if err != nil {
 		return nil, err
 	}
-	defer resp.Body.Close()
 	now := time.Now()
-	var health struct {
-		Ready      bool
-		Checks     map[string]string
-		Unattended []Unattended
-		Release    view.Release
-	}
-	if err := json.NewDecoder(io.LimitReader(resp.Body, maxAnswer)).Decode(&health); err != nil {
-		return nil, fmt.Errorf("%w of GET /healthz: %w", ErrAnswer, err)
+	health, err := answerOf[health](ctx, resp)
+	err = whole(err, "ready", given(health.Ready != nil))
+	if err != nil {
+		return nil, err
 	}
 	server := Check{"server", CheckOK, "it accepts orders", ""}
-	if !health.Ready {
+	if !*health.Ready {
 		server = Check{
 			"server", CheckFailed, "it accepts no orders now",
 			"correct the failed checks below; if it has just been started, wait a minute",

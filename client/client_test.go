@@ -3,7 +3,6 @@ package client_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -570,6 +569,7 @@ func readings(ctx context.Context, c *client.Client) map[string]error {
 	for _, err := range c.Follow(ctx, "o") {
 		errs["follow"] = err
 	}
+	_, _, errs["approvals"] = c.Approvals(ctx, client.Query{}, "")
 	return errs
 }
 
@@ -597,15 +597,13 @@ func TestAnswersThatCannotBeRead(t *testing.T) {
 		c, err := client.New(s.URL, client.WithRetry(1, time.Second))
 		require.NoError(t, err)
 		for name, err := range readings(t.Context(), c) {
-			if !errors.Is(err, want) {
-				require.True(t, name == "checks" && errors.Is(err, client.ErrAnswer))
-			}
+			require.ErrorIs(t, err, want, name)
 		}
 		s.Close()
 	}
 }
 
-// An empty object is no answer of Stepkeeper to a request for one thing: not an order without an ID, for example.
+// An empty object is no answer of Stepkeeper: not an order without an ID, and not an empty list, for example.
 func TestAnswersThatLackTheThing(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "{}")
@@ -615,11 +613,10 @@ func TestAnswersThatLackTheThing(t *testing.T) {
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second) // else a wait for such an order has no end
 	t.Cleanup(cancel)
-	errs := readings(ctx, c)
-	for _, name := range []string{
-		"get", "submitted", "document", "submit", "wait", "definition", "statistics", "plan", "cancel", "undo",
-	} {
-		require.ErrorIs(t, errs[name], client.ErrAnswer, name)
+	for name, err := range readings(ctx, c) {
+		if name != "many" && name != "follow" { // an empty stream broke off
+			require.ErrorIs(t, err, client.ErrAnswer, name)
+		}
 	}
 }
 

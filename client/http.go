@@ -155,13 +155,21 @@ func call[T any](ctx context.Context, h *overHTTP, method, path string, header h
 	if err != nil {
 		return answer, err
 	}
+	return answerOf[T](ctx, resp)
+}
+
+// answerOf reads the body of a response, which is bounded.
+func answerOf[T any](ctx context.Context, resp *http.Response) (answer T, err error) {
 	defer resp.Body.Close()
-	data, err := readAnswer(ctx, resp)
-	if err != nil {
-		return answer, err
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	switch {
+	case err != nil:
+		return answer, broken(ctx, err)
+	case len(data) > maxAnswer:
+		return answer, fmt.Errorf("%w: it has more than %d bytes", ErrAnswer, maxAnswer)
 	}
 	if err := rawjson.Unmarshal(data, &answer); err != nil {
-		return answer, fmt.Errorf("%w of %s %s: %w", ErrAnswer, method, path, err)
+		return answer, fmt.Errorf("%w of %s %s: %w", ErrAnswer, resp.Request.Method, resp.Request.URL.RequestURI(), err)
 	}
 	return answer, nil
 }
@@ -173,18 +181,6 @@ func whole(err error, member, value string) error {
 		return err
 	}
 	return fmt.Errorf("%w: it has no %s", ErrAnswer, member)
-}
-
-// readAnswer reads the body of a response, which is bounded.
-func readAnswer(ctx context.Context, resp *http.Response) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
-	switch {
-	case err != nil:
-		return nil, broken(ctx, err)
-	case len(data) > maxAnswer:
-		return nil, fmt.Errorf("%w: it has more than %d bytes", ErrAnswer, maxAnswer)
-	}
-	return data, nil
 }
 
 func (h *overHTTP) Submit(ctx context.Context, order []byte) (Receipt, error) {
@@ -239,18 +235,19 @@ func (h *overHTTP) Page(ctx context.Context, q Query, cursor string) (*view.Page
 		"state": string(q.State), "workflow": q.Workflow, "olderThan": given(q.OlderThan), "damaged": given(q.Damaged),
 		"oldest": given(q.Oldest), "limit": given(q.PageSize), "cursor": cursor,
 	}))
-	return &p, err
+	return &p, whole(err, "orders", given(p.Orders != nil))
 }
 
 func (h *overHTTP) Approvals(ctx context.Context, q Query, cursor string) (view.Approvals, error) {
-	return get[view.Approvals](ctx, h, withQuery("/v1/approvals", map[string]string{
+	a, err := get[view.Approvals](ctx, h, withQuery("/v1/approvals", map[string]string{
 		"workflow": q.Workflow, "step": q.Step, "id": q.IDPrefix, "limit": given(q.PageSize), "cursor": cursor,
 	}))
+	return a, whole(err, "approvals", given(a.Approvals != nil))
 }
 
 func (h *overHTTP) Workflows(ctx context.Context) ([]Workflow, error) {
 	w, err := get[struct{ Workflows []Workflow }](ctx, h, "/v1/workflows")
-	return w.Workflows, err
+	return w.Workflows, whole(err, "workflows", given(w.Workflows != nil))
 }
 
 func (h *overHTTP) Definition(ctx context.Context, workflow, definition string) (Definition, error) {
@@ -261,7 +258,7 @@ func (h *overHTTP) Definition(ctx context.Context, workflow, definition string) 
 
 func (h *overHTTP) Schedules(ctx context.Context) ([]Schedule, error) {
 	s, err := get[struct{ Schedules []Schedule }](ctx, h, "/v1/schedules")
-	return s.Schedules, err
+	return s.Schedules, whole(err, "schedules", given(s.Schedules != nil))
 }
 
 // Unlisted returns "", because a server lists all orders.
@@ -282,8 +279,8 @@ func (h *overHTTP) Plan(ctx context.Context, id, definition string, documents bo
 
 // Unattended reads the queues without a consumer from the server's health. It ignores the workflow.
 func (h *overHTTP) Unattended(ctx context.Context, _ string) ([]Unattended, error) {
-	health, err := get[struct{ Unattended []Unattended }](ctx, h, "/healthz")
-	return health.Unattended, err
+	now, err := get[health](ctx, h, "/healthz")
+	return now.Unattended, whole(err, "ready", given(now.Ready != nil))
 }
 
 // Command posts a command to the path of the command's kind. The body of the request is the command's JSON.

@@ -208,6 +208,10 @@ func TestBodies(t *testing.T) {
 			200, `"` + strings.Repeat("a", 99) + `"`, "maxResponse: 100", "",
 			"response-too-large", "maxResponse",
 		},
+		"too large, and it begins with space": {
+			200, strings.Repeat(" ", 101) + `{}`, "maxResponse: 100", "",
+			"response-too-large", "maxResponse",
+		},
 		"the service's words": {
 			422, `{"error":{"code":"no-funds","message":"card declined"}}`, "", "",
 			"no-funds", "refused: no-funds: card declined",

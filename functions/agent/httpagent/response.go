@@ -79,12 +79,14 @@ func (a *answer) output(ignore bool) (json.RawMessage, error) {
 	limit := int(a.agent.MaxResponse)
 	body := bytes.TrimSpace(a.body)
 	switch {
-	case ignore, len(body) == 0:
+	case ignore:
 		return nil, nil
 	case len(a.body) > limit:
 		return nil, done("response-too-large",
 			"%s was done, but its answer has more than %d bytes; let the service return less, or raise "+
 				"maxResponse", a.what(), limit)
+	case len(body) == 0:
+		return nil, nil
 	}
 	switch err := rawjson.Check(body, rawjson.MaxLevels); {
 	case errors.Is(err, rawjson.ErrAmbiguous):

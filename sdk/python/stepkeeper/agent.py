@@ -7,18 +7,20 @@ import hashlib
 import inspect
 import json
 import logging
+import math
 import os
 import signal
 import threading
 import time
+import traceback
 import typing
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from typing import Any
 
 from . import ledger as book
-from .message import (SCHEMA, Call, Failure, Later, Permanent, Unreadable, classify, encode, readable,
-                      read_request, shortest, written)
+from .message import (MAX_RAW, SCHEMA, Call, Failure, Later, Permanent, Unreadable, classify, encode, readable,
+                      read_request, redact, shortest, written)
 
 log = logging.getLogger("stepkeeper")
 
@@ -41,8 +43,10 @@ class Agent:
 
     def __init__(self, name: str, *, ledger: book.Ledger | None = None, concurrency: int = 10,
                  visibility: float = 30, sqs: Any = None,
-                 now: Callable[[], int] = lambda: time.time_ns() // 1_000_000):
-        self.name, self.ledger, self.now = name, ledger, now
+                 now: Callable[[], int] | None = None):
+        self.name, self.ledger = name, ledger
+        self.now = now or (lambda: time.time_ns() // 1_000_000)
+        self.ticks = now or (lambda: time.monotonic_ns() // 1_000_000)  # for durations, in which a clock may be set
         self.concurrency, self.visibility = concurrency, visibility
         self.operations: dict[str, Operation] = {}
         self.sqs, self.queues = sqs, ()  # set by _connect
@@ -104,12 +108,12 @@ class Agent:
         """
         self._connect()
         left = context.get_remaining_time_in_millis() if context is not None else 60_000
-        end, records = self.now() + max(0, left - RESERVE), event.get("Records") or []
+        end, records = self.ticks() + max(0, left - RESERVE), event.get("Records") or []
         pool = ThreadPoolExecutor(max(1, min(len(records), 50)))
         handled = [pool.submit(self.handle, r["body"], r["messageId"], end, _received(r.get("attributes")))
                    for r in records]
         pool.shutdown(wait=False)
-        _, late = wait(handled, max(0, end - self.now()) / 1000)
+        _, late = wait(handled, max(0, end - self.ticks()) / 1000)
         returned = 0
         for r, f in zip(records, handled):
             if f in late or not f.result():
@@ -209,7 +213,7 @@ class Agent:
             log.warning("the time at which a request comes again could not be set", exc_info=True)
 
     def handle(self, body: str, message: str = "", end: int | None = None, times: int = 1) -> bool:
-        """Handles one request until `end`, and reports whether its message may be deleted.
+        """Handles one request until `end` of `ticks`, and reports whether its message may be deleted.
 
         `times` is how often the message was received.
         """
@@ -224,8 +228,8 @@ class Agent:
                     "schema": SCHEMA, "queue": "requests-" + self.name, "id": message,
                     "at": written(received), "reason": readable(str(why)),
                     "sha256": hashlib.sha256(data).hexdigest(),
-                    "body": base64.b64encode(data[:40_000]).decode()})
-                log.warning("message %s went to quarantine: %.200s", message, why)
+                    "body": base64.b64encode(redact(body[:MAX_RAW]).encode("utf-8", "replace")[:40_000]).decode()})
+                log.warning("message %s went to quarantine: %.200s", message, readable(str(why)))
                 return True
         except BaseException:  # an operation that exits does not affect other requests; this one comes again
             log.exception("message %s was not handled; it is returned to the queue", message)
@@ -262,7 +266,8 @@ class _Handling:
         # A point of no return keeps a ledger, so that its refusal can be proven (P22a).
         self.pivot = request["pointOfNoReturn"] is True and not self.undo and agent.ledger is not None
         book_time = LEDGER_TIME if self.plain or self.pivot else 0
-        self.until = min(received + request["limit"] + book_time, self.stop, end or self.stop)
+        now = agent.ticks()
+        self.until = min(now + request["limit"] + book_time, now + self.stop - received, end or math.inf)
         self.began = self.no_effect = False
         self.began_at = self.sent = 0  # when the call began, and when progress was last reported
 
@@ -276,7 +281,7 @@ class _Handling:
             self._send({"outcome": "retry-later", "error": {"code": "queue", "message":
                         f"the request waited in the queue of agent {agent.name!r} past its stopBy"}})
             return True
-        if agent.now() >= self.until:
+        if agent.ticks() >= self.until:
             return False
         try:
             if request["name"] not in agent.operations:
@@ -302,7 +307,8 @@ class _Handling:
         """Returns the reply for a failure."""
         failure = classify(error)
         level = logging.INFO if failure is error else logging.WARNING
-        log.log(level, "a request failed: %s %s", self.identity, failure.code, exc_info=failure is not error)
+        trace = "" if failure is error else "\n" + redact("".join(traceback.format_exception(error))[-MAX_RAW:])
+        log.log(level, "a request failed: %s %s%s", self.identity, failure.code, trace)
         if self.pivot and failure.no_effect and not self.no_effect:
             self._prove(failure)
         reply = {"outcome": "failed" if failure.permanent else "retry-later",
@@ -313,7 +319,7 @@ class _Handling:
 
     def _call(self) -> Any:
         i, m = self.identity, self.request
-        self.began_at, self.sent = self.agent.now(), 0
+        self.began_at, self.sent = self.agent.ticks(), 0
         output = self.agent.operations[m["name"]](m["input"], Call(
             *i.values(), m["name"], m["grade"], m["key"], m["stopBy"] / 1000, m["trace"],
             self._remaining, self._progress))
@@ -322,13 +328,14 @@ class _Handling:
     def _remaining(self) -> float:
         m, before = self.request, self.sent or self.began_at
         end = min(self.until, self.began_at + m["limit"], before + m["timeout"])
-        return max(0, end - self.agent.now()) / 1000
+        return max(0, end - self.agent.ticks()) / 1000
 
     def _progress(self, percent: float = 0, note: str = "") -> None:
-        now, m = self.agent.now(), self.request
-        if m["long"] and now < self.stop and now - self.sent >= min(REPORT_EVERY, m["timeout"] / 3):
+        now, m = self.agent.ticks(), self.request
+        soon = self.sent and now - self.sent < min(REPORT_EVERY, m["timeout"] / 3)
+        if m["long"] and not soon and self.agent.now() < self.stop:
             try:
-                short = str(note).encode("utf-8", "replace")[:200].decode("utf-8", "ignore")
+                short = redact(str(note)[:MAX_RAW]).encode("utf-8", "replace")[:200].decode("utf-8", "ignore")
                 percent = min(max(int(percent), 0), 100)
                 self._send({"outcome": "progress", "percent": percent, "note": short})
                 self.sent = now
@@ -373,7 +380,7 @@ class _Handling:
         """Reports whether the time is too short. An interrupted call of a plain service is in doubt."""
         now, m = self.agent.now(), self.request
         late = self.plain and m["claimedAt"] and now + m["timeout"] > m["stopBy"]
-        return now >= self.until or bool(
+        return self.agent.ticks() >= self.until or bool(
             late and m["stopBy"] - m["claimedAt"] - m["timeout"] > 2 * (m["stopBy"] - self.stop))
 
     def _move(self, decide: Callable[[book.Entry], tuple[book.Entry, Any]]) -> tuple[book.Entry, Any]:
@@ -389,7 +396,7 @@ class _Handling:
 
     def _leave(self, failure: Failure | None, output: Any = None) -> None:
         """Stores the outcome of the call. If that fails the entry stays in doubt, which is safe."""
-        kept = "" if output is None else json.dumps(output)
+        kept = "" if output is None else redact(json.dumps(output))
         try:
             self._move(lambda e: (book.leave(e, self.undo, self.attempt, failure, kept), None))
         except Exception:

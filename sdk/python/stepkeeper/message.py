@@ -1,5 +1,6 @@
 """What an agent reads and writes: requests, calls, failures and outputs."""
 
+import base64
 import dataclasses
 import json
 import re
@@ -14,13 +15,36 @@ MAX_OUTPUT = 48 << 10  # bytes; a reply must fit into one message
 MAX_LEVELS = 64  # of nested values
 MAX_DIGITS = 128  # of a number
 MAX_TEXT = 500  # characters of an error
+MAX_RAW = 40_000  # characters of a text in which tokens are looked for
 # These codes say that no call could have had an effect.
 UNCOUNTED = ("not-yet", "unauthorized", "breaker-open", "no-agent", "queue")
 
 
+# A token for an answer: the ID of its key, its claims in base64, which begin with a digit, and its MAC, whose end may
+# be missing. Each character may be escaped for a URL or for JSON. The key does not begin inside an escape of JSON.
+_ESCAPE = r"(?:%(?:25)*|\\{1,64}u00)"
+_DOT = rf"(?:\.|{_ESCAPE}2[eE])"
+_CHAR = rf"(?:[0-9A-Za-z_-]|{_ESCAPE}(?:2[dD]|3[0-9]|[46][1-9a-fA-F]|[57][0-9aA]|5[fF]))"
+_TOKEN = re.compile(r"(?<!\\u)(?<!\\u.)(?<!\\u..)(?<!\\u...)"
+                    rf"(?:[0-9a-f]|{_ESCAPE}(?:3[0-9]|6[1-6])){{8}}{_DOT}"
+                    rf"(?=[MNO%\\])({_CHAR}{{1,480}}){_DOT}{_CHAR}{{1,22}}")
+
+
+def redact(text: str) -> str:
+    """Returns a text, or JSON, without tokens for answers. A service may repeat those of its input (P39)."""
+    parts, kept, at = [], 0, 0
+    while found := _TOKEN.search(text, at):
+        claims = re.sub(_ESCAPE + "(..)", lambda escape: chr(int(escape[1], 16)), found[1])
+        at = found.start(1)
+        if re.match(rb"[0-9]{1,9}/[a-z][a-z0-9-]*/", base64.urlsafe_b64decode(claims[:len(claims) // 4 * 4])):
+            parts += text[kept:found.start()], "(token)"
+            kept = at = found.end()
+    return "".join(parts) + text[kept:]
+
+
 def readable(text: str) -> str:
-    """Returns a text for people, shortened, with the escapes of what is no character."""
-    return text.encode("utf-8", "backslashreplace").decode()[:MAX_TEXT]
+    """Returns a text for people, shortened, with the escapes of what is no character, and without tokens."""
+    return redact(text[:MAX_RAW].encode("utf-8", "backslashreplace").decode())[:MAX_TEXT]
 
 
 class Unreadable(Exception):
@@ -82,7 +106,7 @@ def classify(error: Exception) -> Failure:
         error = Later(text or type(error).__name__, code=code)
     if not error.permanent and not error.no_effect and error.code in UNCOUNTED:
         error.code = "failed"
-    error.code = re.sub(r"[^!-~]", "-", str(error.code))[:64] or "failed"
+    error.code = re.sub(r"[^!-~]", "-", readable(str(error.code)))[:64] or "failed"
     try:
         error.after = min(1e6, max(0, float(error.after)))  # 0 if it is not a number
     except (ValueError, TypeError, OverflowError):  # such as a date of Retry-After

@@ -1,5 +1,6 @@
 """What an agent replies to a request, and how it polls and serves Lambda."""
 
+import base64
 import json
 import threading
 from dataclasses import dataclass
@@ -149,6 +150,47 @@ def test_the_limit_of_an_output_is_about_its_shortest_form(content, size):
 
 def test_texts_of_errors_hold_whole_characters():
     assert Bench(fail(Later("caf\udce9"))).reply()["error"]["message"] == "caf\\udce9"
+
+
+TOKEN = "0123abcd.MC9oYW5nL2FubkBleGFtcGxlLmNvbQ." + "A" * 22
+
+
+def escaped(before):
+    return "".join(f"{before}{ord(c):02x}" for c in TOKEN)
+
+
+@pytest.mark.parametrize("text, want", [
+    (TOKEN, "(token)"), (f"see {TOKEN}.", "see (token)."), (TOKEN[:-9], "(token)"), (escaped("%"), "(token)"),
+    (escaped("%25"), "(token)"), (escaped("\\u00"), "(token)"), (escaped("\\\\u00"), "(token)"),
+    ("deadbeef.Mxdeadbeef." + TOKEN[9:], "deadbeef.Mx(token)"), ("\\u0001bcdefa." + TOKEN[9:], ""),
+    ("deadbeef.MC9x.y", ""), ("version 12345678.1.2", "")])
+def test_tokens_for_answers_are_neither_sent_nor_logged(text, want, caplog):
+    bench = Bench(lambda call: call.progress(1, text) or fail(ValueError(text))(call))
+    assert bench.agent.handle(body(maxDuration=30_000))
+    note, reply = bench.queues.sent["replies"]
+    assert (note["note"], reply["error"]["message"]) == (want or text, want or text)
+    assert not want or text not in caplog.text
+
+
+def test_tokens_for_answers_are_not_kept():
+    assert Bench(fail(Later("x", code=TOKEN))).reply()["error"]["code"] == "(token)"
+    bench = Bench()
+    bench.agent.handle(f'{{"schema":1,"x":"{TOKEN}"}}')
+    (kept,) = bench.queues.sent["quarantine"]
+    assert base64.b64decode(kept["body"]) == b'{"schema":1,"x":"(token)"}'
+
+
+def test_a_clock_that_is_set_gives_a_call_no_more_time(monkeypatch):
+    times, left = [NOON], []
+    monkeypatch.setattr(module.time, "time_ns", lambda: times[-1] * 1_000_000)
+    agent = Agent("coats", sqs=Queues())
+
+    @agent.operation("hang")
+    def hang(coat, call):
+        times.append(NOON - 3_600_000)
+        left.append(call.remaining())
+    assert agent.handle(body())
+    assert 0 < left[0] <= 10
 
 
 def test_inputs_are_read_strictly():

@@ -59,6 +59,13 @@ def test_an_sqlite_ledger_lasts(tmp_path):
     assert SQLiteLedger(tmp_path).entry("k").state == "done"
 
 
+def test_a_ledger_keeps_no_token_for_an_answer(ledger):
+    bench, token = Bench(ledger), "0123abcd.MC9oYW5nL2FubkBleGFtcGxlLmNvbQ." + "A" * 22
+    bench.agent.operations["hang"] = lambda value, call: {token: ["\u00e9" + token]}
+    bench.ask()
+    assert bench.ask()["output"] == {"(token)": ["\u00e9(token)"]}
+
+
 def test_one_call_for_a_key(ledger):
     bench = Bench(ledger)
     for attempt in (1, 1, 2):

@@ -5,7 +5,7 @@ import { SQS, type Message } from "@aws-sdk/client-sqs";
 
 import { Conflict, DynamoLedger, enter, FileLedger, leave, refuse, Silent,
   type Entry, type Ledger } from "./ledger.js";
-import { about, classify, encode, Later, Newer, Permanent, readable, readRequest, SCHEMA, shortest,
+import { about, classify, encode, Later, MAX_RAW, Newer, Permanent, readable, readRequest, redact, SCHEMA, shortest,
   type Call, type Failure, type Request } from "./message.js";
 
 const LEDGER_TIME = 2000; // milliseconds of a handling for its ledger
@@ -48,6 +48,7 @@ export class Agent {
   private readonly sqs = this.options.sqs ?? new SQS(LIMITS);
   ledger = this.options.ledger;
   readonly now = this.options.now ?? Date.now;
+  readonly ticks = this.options.now ?? (() => performance.now()); // for durations, in which a clock may be set
   readonly log = this.options.log ?? console.error;
 
   constructor(readonly name: string, private readonly options: AgentOptions = {}) {}
@@ -98,7 +99,7 @@ export class Agent {
   readonly handler = async (event: SqsEvent, context?: { getRemainingTimeInMillis(): number }) => {
     const { requests, sources } = await this.connect();
     const left = context?.getRemainingTimeInMillis() ?? 60_000, records = event.Records ?? [];
-    const time = Math.max(0, left - RESERVE), end = this.now() + time, timer = new AbortController();
+    const time = Math.max(0, left - RESERVE), end = this.ticks() + time, timer = new AbortController();
     const handled = records.map((r) => this.handle(r.body, r.messageId, end, received(r.attributes)));
     const over = pause(time, undefined, { signal: timer.signal }).catch(() => undefined);
     const inTime = await Promise.all(handled.map((h) => Promise.race([h, over])));
@@ -190,8 +191,8 @@ export class Agent {
   }
 
   /**
-   * Handles one request until `end`, and reports whether its message may be deleted. `times` is how often the
-   * message was received.
+   * Handles one request until `end` of `ticks`, and reports whether its message may be deleted. `times` is how
+   * often the message was received.
    */
   async handle(body: string, message = "", end?: number, times = 1): Promise<boolean> {
     try {
@@ -208,11 +209,11 @@ export class Agent {
   /** Sends a message that no agent can read to quarantine. */
   private async quarantine(url: string, body: string, id: string, why: Error): Promise<void> {
     if (why instanceof Newer) throw why;
-    const reason = readable(why.message), data = Buffer.from(body);
+    const reason = readable(why.message);
     await this.send(url, {
       schema: SCHEMA, queue: "requests-" + this.name, id, reason, at: new Date(this.now()).toISOString(),
-      body: data.subarray(0, 40_000).toString("base64"),
-      sha256: createHash("sha256").update(data).digest("hex"),
+      body: Buffer.from(redact(body.slice(0, MAX_RAW))).subarray(0, 40_000).toString("base64"),
+      sha256: createHash("sha256").update(body).digest("hex"),
     });
     this.log(`message ${id} went to quarantine: ${reason}`);
   }
@@ -244,8 +245,8 @@ class Handling {
   private readonly plain = this.request.grade === "plain";
   // A point of no return keeps a ledger, so that its refusal can be proven (P22a).
   private readonly pivot = this.request.pointOfNoReturn && !this.request.undo && !!this.agent.ledger;
-  private readonly until = Math.min(this.request.stop, this.end,
-    this.received + this.request.limit + (this.plain || this.pivot ? LEDGER_TIME : 0));
+  private readonly until = Math.min(this.end, this.agent.ticks() + Math.min(this.request.stop - this.received,
+    this.request.limit + (this.plain || this.pivot ? LEDGER_TIME : 0)));
   private claimed = false; // the ledger records that the call of a point of no return begins
   private noEffect = false;
 
@@ -265,7 +266,7 @@ class Handling {
       await this.reply({ outcome: "retry-later", error: { code: "queue", message } }, SEND);
       return true;
     }
-    if (agent.now() >= this.until) return false;
+    if (agent.ticks() >= this.until) return false;
     const reply = await this.done().catch((why) => this.failed(why));
     if (!reply) this.log("a call is in doubt, or its time is over; not answered");
     else if (agent.now() < r.stop) await this.reply(reply);
@@ -292,7 +293,9 @@ class Handling {
   private async failed(why: unknown): Promise<object | undefined> {
     if (why instanceof Silent) return undefined;
     const failure = classify(why), error = about(failure);
-    this.log("a request failed: " + failure.code, ...(why === failure ? [] : [why]));
+    // Other members of an error may be those of a call, such as its headers.
+    const trace = why === failure ? [] : [redact((why instanceof Error && why.stack || String(why)).slice(0, MAX_RAW))];
+    this.log("a request failed: " + failure.code, ...trace);
     if (this.pivot && failure.noEffect && !this.noEffect) await this.prove(failure);
     const noEffect = this.noEffect || undefined;
     if (failure.permanent) return { outcome: "failed", error, noEffect };
@@ -306,20 +309,21 @@ class Handling {
 
   private async call(): Promise<unknown> {
     const { agent, request: r } = this, { name, grade, key, stopBy, trace } = r;
-    const { task: orderId, ...identity } = r.identity, began = agent.now();
+    const { task: orderId, ...identity } = r.identity, began = agent.ticks();
     const ending = new AbortController(), over = new DOMException("the time is over", "TimeoutError");
     let sent = 0, timer: NodeJS.Timeout | undefined; // the time of the last report of progress
     const remaining = () =>
-      Math.max(0, Math.min(this.until, began + r.limit, (sent || began) + r.timeout) - agent.now());
+      Math.max(0, Math.min(this.until, began + r.limit, (sent || began) + r.timeout) - agent.ticks());
     const watch = () => { // aborts the signal when the time is over
       clearTimeout(timer);
       timer = setTimeout(() => ending.abort(over), Math.min(remaining(), MAX_TIMER));
     };
     const progress = async (share = 0, text = "") => {
-      const now = agent.now(), before = sent;
-      if (!r.long || now >= r.stop || now - before < Math.min(REPORT_EVERY, r.timeout / 3)) return;
+      const now = agent.ticks(), before = sent;
+      if (!r.long || agent.now() >= r.stop || before && now - before < Math.min(REPORT_EVERY, r.timeout / 3)) return;
       sent = now;
-      const note = new TextDecoder().decode(Buffer.from(String(text)).subarray(0, 200), { stream: true });
+      const bytes = Buffer.from(redact(String(text).slice(0, MAX_RAW))).subarray(0, 200);
+      const note = new TextDecoder().decode(bytes, { stream: true });
       const percent = Math.min(Math.max(Math.trunc(share) || 0, 0), 100);
       await this.reply({ outcome: "progress", percent, note }).then(watch, (why) => {
         sent = before; // this report was not sent; a later one may succeed
@@ -359,7 +363,7 @@ class Handling {
     const now = this.agent.now();
     const slack = r.stopBy - (r.claimedAt ?? r.stopBy) - r.timeout; // negative if the claim's time is unknown
     const late = now + r.timeout > r.stopBy && slack > 2 * (r.stopBy - r.stop);
-    if (now >= this.until || (plain && late)) { // an interrupted call of a plain service is in doubt
+    if (this.agent.ticks() >= this.until || (plain && late)) { // an interrupted call of a plain service is in doubt
       const failure = new Later("the time was too short for a call", { code: "ledger", noEffect: true });
       await (pivot ? this.prove(failure) : this.leave(failure));
       throw new Silent();
@@ -390,7 +394,7 @@ class Handling {
 
   /** Stores the outcome of the call. If that fails the entry stays in doubt, which is safe. */
   private async leave(failure: Failure | undefined, output?: unknown): Promise<void> {
-    const kept = output === undefined ? "" : JSON.stringify(output);
+    const kept = output === undefined ? "" : redact(JSON.stringify(output));
     await this.move((e) => [leave(e, this.request, failure, kept), undefined]).catch((why) =>
       this.log("the outcome of a call could not be stored; it is in doubt", why));
   }

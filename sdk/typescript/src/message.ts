@@ -5,6 +5,7 @@ const MAX_BODY = 1 << 20; // characters of a message; SQS has no longer ones
 const MAX_OUTPUT = 48 << 10; // bytes; a reply must fit into one message
 export const MAX_LEVELS = 64; // of nested values
 const MAX_TEXT = 500; // characters of an error
+export const MAX_RAW = 40_000; // characters of a text in which tokens are looked for
 
 /** The message has a newer schema, which another instance of the agent may know. */
 export class Newer extends Error {}
@@ -56,7 +57,7 @@ export function classify(error: unknown): Failure {
     : new Later(message || name, { code: timeout ? "timeout" : "failed" });
   const claimsNoCall = ["not-yet", "unauthorized", "breaker-open", "no-agent", "queue"].includes(failure.code);
   if (claimsNoCall && !failure.permanent && !failure.noEffect) failure.code = "failed";
-  failure.code = String(failure.code || "failed").replace(/[^!-~]/g, "-").slice(0, 64);
+  failure.code = readable(String(failure.code || "failed")).replace(/[^!-~]/g, "-").slice(0, 64);
   return failure;
 }
 
@@ -65,9 +66,31 @@ export function about({ code, message }: Failure): { code: string; message: stri
   return { code, message: readable(message) };
 }
 
-/** Returns a text for people, shortened, without halves of characters. */
+// A token for an answer: the ID of its key, its claims in base64, which begin with a digit, and its MAC, whose end may
+// be missing. Each character may be escaped for a URL or for JSON. The key does not begin inside an escape of JSON.
+const ESCAPE = String.raw`(?:%(?:25)*|\\{1,64}u00)`, DOT = String.raw`(?:\.|${ESCAPE}2[eE])`;
+const CHAR = `(?:[0-9A-Za-z_-]|${ESCAPE}(?:2[dD]|3[0-9]|[46][1-9a-fA-F]|[57][0-9aA]|5[fF]))`;
+const TOKEN = String.raw`(?<!\\u.{0,3})(?:[0-9a-f]|${ESCAPE}(?:3[0-9]|6[1-6])){8}${DOT}`
+  + String.raw`(?=[MNO%\\])(${CHAR}{1,480})${DOT}${CHAR}{1,22}`;
+const ESCAPED = new RegExp(ESCAPE + "(..)", "g");
+
+/** Returns a text, or JSON, without tokens for answers. A service may repeat those of its input (P39). */
+export function redact(text: string): string {
+  const token = new RegExp(TOKEN, "dg");
+  let redacted = "", kept = 0;
+  for (let found = token.exec(text); found; found = token.exec(text)) {
+    const claims = found[1]!.replace(ESCAPED, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)));
+    if (/^[0-9]{1,9}\/[a-z][a-z0-9-]*\//.test(Buffer.from(claims, "base64url").toString("latin1"))) {
+      redacted += text.slice(kept, found.index) + "(token)";
+      kept = token.lastIndex;
+    } else token.lastIndex = found.indices![1]![0];
+  }
+  return redacted + text.slice(kept);
+}
+
+/** Returns a text for people, shortened, without halves of characters and without tokens. */
 export function readable(text: string): string {
-  return text.slice(0, MAX_TEXT).replace(/\p{Surrogate}/gu, "\ufffd");
+  return redact(text.slice(0, MAX_RAW)).slice(0, MAX_TEXT).replace(/\p{Surrogate}/gu, "\ufffd");
 }
 
 /** One call of an operation. Hand `key` to the service in each call; an undo has the key of its do. */
@@ -158,6 +181,9 @@ export function encode(output: unknown): unknown {
   try {
     const json = JSON.stringify(output, (name, value: unknown) => {
       if (typeof value === "number" && !Number.isFinite(value)) throw new Error(`${name} is ${value}`);
+      // JSON has {} for them, as for a Promise that lacks its await.
+      const lost = /^\[object (Promise|Map|Set|Error)\]$/.exec(Object.prototype.toString.call(value));
+      if (lost) throw new Error(`${name || "it"} is a ${lost[1]}, whose content JSON does not have`);
       return value;
     });
     const plain: unknown = json && JSON.parse(json);

@@ -63,6 +63,7 @@ test("failures", async () => {
 test("an output that cannot be kept is a permanent failure", async () => {
   const deep = JSON.parse("[".repeat(65) + "]".repeat(65));
   for (const [output, text] of [[{ a: NaN }, "a is NaN"], [1n, "BigInt"], [deep, "more than 64 levels"],
+    [{ id: Promise.resolve(1) }, "id is a Promise"], [new Map([[1, 2]]), "it is a Map"],
     [{ n: "😀".slice(0, 1) }, "output.n: half of a surrogate pair"],
     [{ a: [{ "\ude00": 1 }] }, "output.a.0: half of a surrogate pair"]] as [unknown, string][]) {
     const bench = new Bench(() => output);
@@ -87,6 +88,45 @@ test("the limit of an output is about its shortest form", async () => {
 test("texts of errors hold whole characters", async () => {
   const reply = await new Bench(() => { throw new Later("x".repeat(499) + "😀"); }).ask();
   assert.equal(reply.error.message, "x".repeat(499) + "\ufffd");
+});
+
+const TOKEN = "0123abcd.MC9oYW5nL2FubkBleGFtcGxlLmNvbQ." + "A".repeat(22);
+const hex = (before: string) => [...TOKEN].map((c) => before + c.charCodeAt(0).toString(16)).join("");
+
+test("tokens for answers are neither sent, logged nor kept", async () => {
+  const hidden: [string, string][] = [[TOKEN, "(token)"], [`see ${TOKEN}.`, "see (token)."],
+    [TOKEN.slice(0, -9), "(token)"],
+    [hex("%"), "(token)"], [hex("%25"), "(token)"], [hex("\\u00"), "(token)"], [hex("\\\\u00"), "(token)"],
+    ["deadbeef.Mxdeadbeef." + TOKEN.slice(9), "deadbeef.Mx(token)"], ["\\u0001bcdefa." + TOKEN.slice(9), ""],
+    ["deadbeef.MC9x.y", ""], ["version 12345678.1.2", ""]];
+  for (const [text, want] of hidden) {
+    const logged: unknown[] = [];
+    const bench = new Bench(async (call) => {
+      await call.progress(1, text);
+      throw new Error(text);
+    }, { log: (...line) => logged.push(...line) });
+    assert.equal((await bench.ask({ maxDuration: 30_000 })).error.message, want || text);
+    assert.equal(bench.queues.sent.replies![0].note, want || text);
+    assert.equal(want !== "" && JSON.stringify(logged).includes(text), false);
+  }
+  assert.equal((await new Bench(() => { throw new Later("x", { code: TOKEN }); }).ask()).error.code, "(token)");
+  const bench = new Bench();
+  await bench.agent.handle(`{"schema":1,"x":"${TOKEN}"}`);
+  const [kept] = bench.queues.sent.quarantine!;
+  assert.equal(Buffer.from(kept.body, "base64").toString(), '{"schema":1,"x":"(token)"}');
+});
+
+test("a clock that is set gives a call no more time", async (t) => {
+  const bench = new Bench();
+  let time = bench.time;
+  t.mock.method(Date, "now", () => time);
+  const left: number[] = [];
+  const agent = new Agent("coats", { sqs: bench.queues.sqs }).operation("hang", (_, call) => {
+    time -= 3_600_000;
+    left.push(call.remaining());
+  });
+  assert.equal(await agent.handle(body()), true);
+  assert.ok(left[0]! > 0 && left[0]! <= 10_000, String(left));
 });
 
 test("inputs that cannot be read, and operations that are not there", async () => {

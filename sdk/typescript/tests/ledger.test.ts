@@ -57,6 +57,13 @@ for (const [name, open] of Object.entries({
       assert.equal((await ledger.entry("k")).version, 2);
     });
 
+    trial("a ledger keeps no token for an answer", async (bench) => {
+      const token = "0123abcd.MC9oYW5nL2FubkBleGFtcGxlLmNvbQ." + "A".repeat(22);
+      bench.agent.operation("hang", () => ({ [token]: [`\u0001 ${token}`] }));
+      await bench.plain();
+      assert.deepEqual((await bench.plain()).output, { "(token)": ["\u0001 (token)"] });
+    });
+
     trial("one call for a key", async (bench) => {
       for (const attempt of [1, 1, 2]) assert.deepEqual((await bench.plain("do", attempt)).output, { ticket: 1 });
       for (const attempt of [3, 3, 4]) assert.equal((await bench.plain("undo", attempt)).outcome, "done");
