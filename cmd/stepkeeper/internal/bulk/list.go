@@ -106,7 +106,9 @@ type Order struct {
 	OrderID string `json:"orderId"`
 	// Number is the command number of the order when the list was made. If the order has accepted another
 	// command since then, the Scheduler refuses the list's command (P5, commands have a number and an ID).
-	Number  int       `json:"number"`
+	Number int `json:"number"`
+	// Created tells the order from one of the same ID at another server. 0 means that the list is of an older version.
+	Created core.Time `json:"created,omitzero"`
 	Step    string    `json:"step,omitempty"`
 	Undoing bool      `json:"undoing,omitempty"`
 	Would   string    `json:"would"`
@@ -159,6 +161,7 @@ func Select(ctx context.Context, c *client.Client, w Where, a Action, seen func(
 		}
 		o := &all[i]
 		o.Number = t.Command
+		o.Created = t.Created
 		o.Undoing = t.Phase == core.Undoing
 		if t.Error != nil {
 			o.Step = t.Error.Step

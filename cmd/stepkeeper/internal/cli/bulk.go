@@ -128,8 +128,8 @@ var continueText = app.Text{
 		"command. The command goes to a few orders first, the canary, and to the rest when those are fixed: they\n" +
 		"have passed the step at which they stopped. It stops when too large a share fails again. The journal\n" +
 		"holds the result of each order.\n\n" +
-		"`continue` continues such a list at its own pace and sends nothing twice. The canary comes first if it\n" +
-		"was not fixed. JOURNAL.lock beside it keeps a second command from the list on Windows.",
+		"`continue` continues such a list at its own pace, sends nothing twice, and refuses another server or\n" +
+		"stack. The canary comes first if it was not fixed. JOURNAL.lock beside it keeps a second command from the list on Windows.",
 	Args:  app.Args{Least: 1, Most: 1, What: "the journal of a command with --where"},
 	Offer: app.Files("jsonl"),
 	Reach: app.Reach{Server: true, Stack: true},
@@ -200,6 +200,14 @@ func work(ctx context.Context, a *app.App, c *client.Client, journal string) err
 	case err != nil:
 		return failure.Wrap(err, failure.Usage,
 			"name the file that a command with --where wrote, or make a new list", "the journal %s", journal)
+	}
+	if err := l.Belongs(ctx, c); err != nil {
+		err = errors.Join(err, l.Close())
+		if errors.Is(err, bulk.ErrElsewhere) {
+			return failure.Wrap(err, failure.Refused, "name the one that it was made for with --server or --stack",
+				"nothing was sent for the journal %s", journal)
+		}
+		return a.Explain(err, "orders of the journal "+journal)
 	}
 	if !a.JSON() {
 		fmt.Fprintf(a.Streams.Err, "%s: %s %s, journal %s\n", l.Bulk, l.Command,

@@ -19,7 +19,7 @@ func recordFlags(by, reason *string, what string) []app.Flag {
 
 func numberFlag(to *int) app.Flag {
 	return app.Flag{
-		In: app.CommandFlags, Name: "command", To: to,
+		In: app.CommandFlags, Name: "command", To: to, Least: "0",
 		Text: "refuse the command unless the order's command number is this `number` (default: the latest one)",
 	}
 }

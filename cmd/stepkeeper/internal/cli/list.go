@@ -52,7 +52,7 @@ func newList(a *app.App) *cobra.Command {
 		{In: app.WhichOrders, Name: "children", To: &o.children, Text: "child orders too"},
 		{
 			In: app.WhichOrders, Name: "damaged", To: &o.damaged,
-			Text: "only orders that were set aside because they cannot be read, child orders too",
+			Text: "only orders that were set aside because something needed and could not read them, child orders too",
 		},
 		{In: app.OutputFlags, Name: "all", To: &o.all, Text: "print all pages, whatever --limit says"},
 		{
@@ -132,7 +132,11 @@ func (o *listOptions) patience() time.Duration {
 func (o *listOptions) show(orders []view.Summary, more bool) {
 	a := o.app
 	if len(orders) == 0 {
-		fmt.Fprintln(a.Streams.Err, "no such orders")
+		text := "no such orders"
+		if o.damaged { // nothing needs an order at rest, so that nothing has found its damage
+			text = "no order was set aside; `" + a.Program() + " list --all` reads every order, and marks the damaged ones"
+		}
+		fmt.Fprintln(a.Streams.Err, text)
 		return
 	}
 	render.Table(a.Streams.Out, a.Streams.Style(), "", summaryHeader, summaryRows(a, orders))
