@@ -99,7 +99,9 @@ func (t *transport) peakWrites(ctx context.Context, now time.Time) (peak float64
 		{"TableName", t.Outputs.Orders},
 		{"TableName", t.Outputs.Orders, "GlobalSecondaryIndexName", dynamo.IndexName},
 	} {
-		metrics = append(metrics, ofTable("ConsumedWriteCapacityUnits", of))
+		metrics = append(metrics, &metric{
+			namespace: "AWS/DynamoDB", name: "ConsumedWriteCapacityUnits", statistic: "Sum", dimensions: of,
+		})
 	}
 	ctx, cancel := context.WithTimeout(ctx, metricsTime)
 	defer cancel()

@@ -14,7 +14,6 @@ import (
 	smithytime "github.com/aws/smithy-go/time"
 
 	"github.com/stepkeeper/stepkeeper/client"
-	"github.com/stepkeeper/stepkeeper/client/aws"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/direct"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
@@ -197,10 +196,7 @@ func (t *transport) depth(ctx context.Context, queue string) (port.Depth, error)
 		return port.Depth{}, err
 	}
 	depth, err := q.Depth(ctx)
-	return depth, aws.Failed(ctx, aws.Use{
-		Action: "sqs:GetQueueAttributes", On: "queue " + queue,
-		Policy: t.Outputs.Operator,
-	}, err)
+	return depth, t.failed(ctx, "sqs:GetQueueAttributes", "queue "+queue, err)
 }
 
 // mapping reports whether the event source mapping of the queue u.Queue is off or missing. It then sets
@@ -223,10 +219,7 @@ func (t *transport) mapping(ctx context.Context, u *client.Unattended) (off bool
 		}
 		return true, nil
 	case err != nil:
-		return false, aws.Failed(ctx, aws.Use{
-			Action: "lambda:GetEventSourceMapping",
-			On:     "the event source mapping of " + u.Queue, Policy: t.Outputs.Operator,
-		}, err)
+		return false, t.failed(ctx, "lambda:GetEventSourceMapping", "the event source mapping of "+u.Queue, err)
 	}
 	switch m.State {
 	case "Disabled", "Disabling", "Deleting":
