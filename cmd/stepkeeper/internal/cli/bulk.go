@@ -68,6 +68,11 @@ func (o *orderCommand) paceFlags() []app.Flag {
 // selectable returns the cobra command. The flags in single belong to named orders, and those in both to either.
 func (o *orderCommand) selectable(text app.Text, single, both []app.Flag) *cobra.Command {
 	text.Reach = eachOrder
+	text.Long += "\n\nWith --where the command goes to many orders: `stepkeeper continue --help` explains how."
+	if text.Args.Least == 0 { // resolve has more arguments than orders
+		text.Args = app.Args{Any: true, What: "the ID of an order, or several"}
+		text.Offer = app.Orders
+	}
 	pace := o.paceFlags()
 	flags := o.flags("command", slices.Concat(single, both, pace, []app.Flag{
 		whereFlag((*map[string]string)(&o.Where), "; in Error unless it names a state"), dryRunFlag(&o.dryRun), yesFlag(&o.yes),
@@ -129,7 +134,8 @@ var continueText = app.Text{
 		"have passed the step at which they stopped. It stops when too large a share fails again. The journal\n" +
 		"holds the result of each order.\n\n" +
 		"`continue` continues such a list at its own pace, sends nothing twice, and refuses another server or\n" +
-		"stack. The canary comes first if it was not fixed. JOURNAL.lock beside it keeps a second command from the list on Windows.",
+		"stack. The canary comes first if it was not fixed. JOURNAL.lock beside it keeps a second command from\n" +
+		"the list on Windows.",
 	Args:  app.Args{Least: 1, Most: 1, What: "the journal of a command with --where"},
 	Offer: app.Files("jsonl"),
 	Reach: app.Reach{Server: true, Stack: true},

@@ -52,7 +52,7 @@ func newList(a *app.App) *cobra.Command {
 		{In: app.WhichOrders, Name: "children", To: &o.children, Text: "child orders too"},
 		{
 			In: app.WhichOrders, Name: "damaged", To: &o.damaged,
-			Text: "only orders that were set aside because something needed and could not read them, child orders too",
+			Text: "only damaged orders that an actor has set aside, child orders too",
 		},
 		{In: app.OutputFlags, Name: "all", To: &o.all, Text: "print all pages, whatever --limit says"},
 		{

@@ -105,7 +105,7 @@ func NewDev(a *app.App) *cobra.Command {
 			Data: "data", Listen: strings.TrimPrefix(app.DefaultServer, "http://"), Workflows: "workflows",
 			Agents: "agents.yaml", MaxOpen: 20000, SweepEvery: 500 * time.Millisecond,
 			OnAlert:   embedded.OnAlert{Window: incident.DefaultWindow, Reminder: incident.DefaultReminder},
-			PagePaths: console.Paths, Version: app.ReadVersion().Version,
+			PagePaths: console.Paths(), Version: app.ReadVersion().Version,
 		},
 	}
 	o.Ready = o.ready
