@@ -300,18 +300,12 @@ func runDev(ctx context.Context, o *devOptions) error {
 	embedded.SetCollector(o.app.Getenv)
 	o.Log = o.logger()
 	if o.example != "" {
-		example, err := startExample(ctx, o.example, o.Listen)
+		end, err := o.startExample(ctx)
 		if err != nil {
 			return failure.Wrap(err, failure.General, "check the space and the permissions of "+os.TempDir(),
 				"the example cannot be started")
 		}
-		defer example.close(o.Log)
-		o.Data = example.data()
-		o.Workflows = example.workflows()
-		o.Agents = example.agents()
-		o.Operations = example.operations
-		o.orders = example.orders()
-		o.next = example.next
+		defer end()
 	}
 	if err := o.check(); err != nil {
 		return err
