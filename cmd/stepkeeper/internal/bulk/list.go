@@ -257,6 +257,8 @@ func whyRefused(t *client.Task, c view.Command) string {
 	case c.Command == "resubmit" && t.State != core.Error && t.State != core.Compensated:
 		return fmt.Sprintf("only an order in Error, or a Compensated one, takes resubmit; this one is %s",
 			t.State)
+	case c.Step != "" && t.Step(c.Step) == nil:
+		return "it has no step " + c.Step
 	case later:
 		return "a call may still take effect; `show` prints until when"
 	}
@@ -292,6 +294,8 @@ func wouldMove(ctx context.Context, c *client.Client, t *client.Task, a Action) 
 	// If the reason is not a difference, the verdict keeps the reason.
 	case refused != "" && strings.Contains(p.Reason, refused):
 		v.Reason = "the definitions differ: " + strings.Join(lines, "; ")
+	case len(lines) == 0 && v.Accepted && v.Reason == "":
+		v.Reason = "its steps would stay as they are: the definitions do not differ"
 	case len(lines) > 0 && v.Accepted:
 		v.Reason = strings.TrimPrefix(v.Reason+"; the definitions differ: "+strings.Join(lines, "; "), "; ")
 	}
