@@ -85,7 +85,7 @@ func (t *transport) agentsNow(ctx context.Context) []view.AgentStatistics {
 	all := []view.AgentStatistics{}
 	for _, agent := range slices.Sorted(maps.Keys(t.Outputs.Requests)) {
 		a := view.AgentStatistics{Agent: agent}
-		for _, queue := range t.queuesOf(port.Requests(agent)) {
+		for _, queue := range t.withHigh(port.Requests(agent)) {
 			depth, err := t.depth(ctx, queue)
 			if err != nil {
 				a.Unknown = err.Error()
@@ -96,13 +96,6 @@ func (t *transport) agentsNow(ctx context.Context) []view.AgentStatistics {
 		all = append(all, a)
 	}
 	return all
-}
-
-func (t *transport) queuesOf(queue string) []string {
-	if t.Outputs.High[queue] == "" {
-		return []string{queue}
-	}
-	return []string{queue, port.High(queue)}
 }
 
 func (t *transport) overdue(ctx context.Context, now time.Time) (*view.Overdue, error) {

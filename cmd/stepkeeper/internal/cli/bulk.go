@@ -75,7 +75,10 @@ func (o *orderCommand) selectable(text app.Text, single, both []app.Flag) *cobra
 	}
 	pace := o.paceFlags()
 	flags := o.flags("command", slices.Concat(single, both, pace, []app.Flag{
-		whereFlag((*map[string]string)(&o.Where), "; in Error unless it names a state"), dryRunFlag(&o.dryRun), yesFlag(&o.yes),
+		whereFlag((*map[string]string)(&o.Where), "; in Error unless it names a state"), {
+			In: app.CommandFlags, Name: "dry-run", To: &o.dryRun,
+			Text: "send nothing; print what would happen to each order",
+		}, yesFlag(&o.yes),
 	}))
 	single = append(single, app.Flag{Name: "command-id"})
 	text.Args.What += ", or --where"

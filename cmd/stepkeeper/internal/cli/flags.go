@@ -31,13 +31,6 @@ func definitionFlag(to *string) app.Flag {
 	}
 }
 
-func dryRunFlag(to *bool) app.Flag {
-	return app.Flag{
-		In: app.CommandFlags, Name: "dry-run", To: to,
-		Text: "send nothing; print what would happen to each order",
-	}
-}
-
 func yesFlag(to *bool) app.Flag {
 	return app.Flag{In: app.CommandFlags, Name: "yes", To: to, Short: "y", Text: "do not ask first"}
 }

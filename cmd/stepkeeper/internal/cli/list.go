@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -67,7 +66,11 @@ func runList(ctx context.Context, o *listOptions) error {
 	if err != nil {
 		return failure.Wrap(err, failure.Usage, "see `stepkeeper list --help`", "the orders cannot be listed")
 	}
-	ctx, cancel := o.app.Bounded(ctx, o.patience())
+	patience := app.DefaultTimeout
+	if o.all { // reading many pages may take long
+		patience = 0
+	}
+	ctx, cancel := o.app.Bounded(ctx, patience)
 	defer cancel()
 	c, err := o.app.Client(ctx)
 	if err != nil {
@@ -119,14 +122,6 @@ func runList(ctx context.Context, o *listOptions) error {
 		fmt.Fprintln(o.app.Streams.Err, left)
 	}
 	return nil
-}
-
-// patience returns the time limit. With --all there is no limit, because reading many pages may take long.
-func (o *listOptions) patience() time.Duration {
-	if o.all {
-		return 0
-	}
-	return app.DefaultTimeout
 }
 
 func (o *listOptions) show(orders []view.Summary, more bool) {
