@@ -33,14 +33,11 @@ const (
 
 // Checks runs the health checks of the stack. It sends no messages and changes nothing.
 func (t *transport) Checks(ctx context.Context) ([]client.Check, error) {
-	checks := []client.Check{{
-		Name: "stack", Result: client.CheckOK,
-		Text: fmt.Sprintf("%s in %s has %s and %s",
-			t.Outputs.Stack, t.Outputs.Region, view.Count(len(t.Outputs.Workflows), "workflow"),
-			view.Count(len(t.Outputs.Requests), "agent")),
-	}}
-	checks = append(checks, t.checkAccess(ctx), t.checkSend(ctx),
-		client.CheckRelease("the stack", t.Outputs.Release, view.Built()))
+	checks := []client.Check{
+		client.Checked("stack", true, fmt.Sprintf("%s in %s has %s and %s", t.Outputs.Stack, t.Outputs.Region,
+			view.Count(len(t.Outputs.Workflows), "workflow"), view.Count(len(t.Outputs.Requests), "agent")), ""),
+		t.checkAccess(ctx), t.checkSend(ctx), client.CheckRelease("the stack", t.Outputs.Release, view.Built()),
+	}
 	unattended, err := t.Unattended(ctx, "")
 	if err != nil {
 		checks = append(checks, client.NotChecked("consumers", err))
@@ -155,7 +152,7 @@ func (t *transport) checkOutages(ctx context.Context) []client.Check {
 		return []client.Check{client.NotChecked(name, err)}
 	}
 	if len(lasting) == 0 {
-		return []client.Check{{Name: name, Result: client.CheckOK, Text: "every agent calls its service"}}
+		return []client.Check{client.Checked(name, true, "every agent calls its service", "")}
 	}
 	var checks []client.Check
 	for _, o := range lasting {
@@ -173,10 +170,7 @@ func (t *transport) checkSchedules(ctx context.Context) []client.Check {
 		case err != nil && !errors.Is(err, schedule.ErrUnreadable):
 			checks = append(checks, client.NotChecked(name, aws.Failed(ctx, t.ReadUse(), err)))
 		case err != nil:
-			checks = append(checks, client.Check{
-				Name: name, Result: client.CheckFailed, Text: err.Error(),
-				Fix: "look at the log of the Supervisor",
-			})
+			checks = append(checks, client.Checked(name, false, err.Error(), "look at the log of the Supervisor"))
 		default:
 			checks = append(checks, client.Checked(name, problem == "", cmp.Or(problem, "its next start is known"),
 				"compare `stepkeeper schedules` with what should have started, and submit what is missing"))
@@ -186,28 +180,23 @@ func (t *transport) checkSchedules(ctx context.Context) []client.Check {
 }
 
 func (t *transport) checkDefinitions(ctx context.Context) client.Check {
+	const check = "definitions"
 	stored := 0
 	for _, name := range slices.Sorted(maps.Keys(t.Outputs.Workflows)) {
 		switch _, err := t.Stored(ctx, t.Outputs.Workflows[name]); {
 		case err == nil:
 			stored++
 		case errors.Is(err, client.ErrForbidden), ctx.Err() != nil:
-			return client.NotChecked("definitions", err)
+			return client.NotChecked(check, err)
 		case !errors.Is(err, port.ErrNotFound):
 			// The condition lets ErrNotFound pass, because the Scheduler stores a definition with the
 			// workflow's first order.
-			return client.Check{
-				Name: "definitions", Result: client.CheckFailed,
-				Text: fmt.Sprintf("the definition of workflow %s cannot be read: %v", name, err),
-				Fix:  "use the stepkeeper that the stack was deployed with",
-			}
+			return client.Checked(check, false, fmt.Sprintf("the definition of workflow %s cannot be read: %v", name, err),
+				"use the stepkeeper that the stack was deployed with")
 		}
 	}
-	return client.Check{
-		Name: "definitions", Result: client.CheckOK,
-		Text: fmt.Sprintf("%d of %d are stored and can be read; each is stored with its first order", stored,
-			len(t.Outputs.Workflows)),
-	}
+	return client.Checked(check, true, fmt.Sprintf("%d of %d are stored and can be read; each is stored with its first "+
+		"order", stored, len(t.Outputs.Workflows)), "")
 }
 
 // checkAccount compares the account's Lambda quotas with the needs of the functions. It also compares the
@@ -242,11 +231,7 @@ func (t *transport) checkClock(ctx context.Context) client.Check {
 		}
 		_, metadata, err := readMapping(ctx, t.aws.functions, uuid)
 		if err != nil {
-			return client.NotChecked("clock", aws.Failed(ctx,
-				aws.Use{
-					Action: "lambda:GetEventSourceMapping", On: "an event source mapping",
-					Policy: t.Outputs.Operator,
-				}, err))
+			return client.NotChecked("clock", t.failed(ctx, "lambda:GetEventSourceMapping", "an event source mapping", err))
 		}
 		return clockOf(metadata)
 	}

@@ -36,15 +36,12 @@ func (t *transport) checkInFlight(ctx context.Context) client.Check {
 	const name = "messages in flight"
 	most := 0
 	of := port.Intake
-	var queues []string
-	for _, queue := range t.schedulerQueues() {
-		queues = append(queues, t.queuesOf(queue)...)
-	}
+	queues := t.schedulerQueues()
 	// Sorted agents give the same result in each run if several queues have equally many messages.
 	for _, agent := range slices.Sorted(maps.Keys(t.Outputs.Requests)) {
-		queues = append(queues, t.queuesOf(port.Requests(agent))...)
+		queues = append(queues, port.Requests(agent))
 	}
-	for _, queue := range queues {
+	for _, queue := range t.withHigh(queues...) {
 		depth, err := t.depth(ctx, queue)
 		if err != nil {
 			return client.NotChecked(name, err)
@@ -99,7 +96,9 @@ func (t *transport) peakWrites(ctx context.Context, now time.Time) (peak float64
 		{"TableName", t.Outputs.Orders},
 		{"TableName", t.Outputs.Orders, "GlobalSecondaryIndexName", dynamo.IndexName},
 	} {
-		metrics = append(metrics, ofTable("ConsumedWriteCapacityUnits", of))
+		metrics = append(metrics, &metric{
+			namespace: "AWS/DynamoDB", name: "ConsumedWriteCapacityUnits", statistic: "Sum", dimensions: of,
+		})
 	}
 	ctx, cancel := context.WithTimeout(ctx, metricsTime)
 	defer cancel()

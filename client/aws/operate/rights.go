@@ -25,8 +25,7 @@ func (t *transport) checkSend(ctx context.Context) client.Check {
 	}
 	whose, err := t.aws.caller.GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
 	if err != nil {
-		return client.NotChecked(name,
-			aws.Failed(ctx, aws.Use{Action: "sts:GetCallerIdentity", On: "the credentials"}, err))
+		return client.NotChecked(name, aws.Failed(ctx, aws.Use{Action: "sts:GetCallerIdentity", On: "the credentials"}, err))
 	}
 	who, err := t.principal(ctx, sdk.ToString(whose.Arn))
 	if err != nil {
@@ -42,24 +41,16 @@ func (t *transport) checkSend(ctx context.Context) client.Check {
 		queue := queues[r.EvalResourceName]
 		delete(queues, r.EvalResourceName)
 		if r.EvalDecision != "allowed" {
-			return client.Check{
-				Name: name, Result: client.CheckFailed,
-				Text: fmt.Sprintf("IAM does not allow %s to send to the queue %s (%s)", who, queue,
-					r.EvalDecision),
-				Fix: "attach the policy " + t.Outputs.Senders(queue) +
-					" to it; an explicitDeny stands in another policy of it",
-			}
+			return client.Checked(name, false,
+				fmt.Sprintf("IAM does not allow %s to send to the queue %s (%s)", who, queue, r.EvalDecision),
+				"attach the policy "+t.Outputs.Senders(queue)+" to it; an explicitDeny stands in another policy of it")
 		}
 	}
 	if len(queues) > 0 || len(arns) == 0 {
 		return client.NotChecked(name, fmt.Errorf("IAM did not answer for %d of %d queues", len(queues), len(arns)))
 	}
-	return client.Check{
-		Name: name, Result: client.CheckOK,
-		Text: fmt.Sprintf(
-			"IAM allows %s to send orders and commands; the policies of the queues and of their key were "+
-				"not checked", who),
-	}
+	return client.Checked(name, true, fmt.Sprintf("IAM allows %s to send orders and commands; the policies of the queues "+
+		"and of their key were not checked", who), "")
 }
 
 // sendQueues returns the ARNs of the queues that take orders and commands, and the queues' names by ARN. The

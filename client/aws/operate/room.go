@@ -75,8 +75,7 @@ func roomOf(ctx context.Context, functions *direct.Client, o aws.Outputs) (Room,
 	settings, metadata, err := readAccount(ctx, functions)
 	if err != nil {
 		return Room{}, middleware.Metadata{},
-			aws.Failed(ctx, aws.Use{Action: "lambda:GetAccountSettings", On: "the account"},
-				err)
+			aws.Failed(ctx, aws.Use{Action: "lambda:GetAccountSettings", On: "the account"}, err)
 	}
 	limit := settings.AccountLimit
 	if limit == nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/smithy-go/encoding/httpbinding"
 	"github.com/aws/smithy-go/middleware"
 
+	"github.com/stepkeeper/stepkeeper/client/aws"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/direct"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
 )
@@ -40,6 +41,11 @@ type mapping struct {
 
 func pathOf(uuid string) string {
 	return "/2015-03-31/event-source-mappings/" + httpbinding.EscapePath(uuid, true)
+}
+
+// failed returns an error of AWS with the action that failed. The operator's policy allows the action.
+func (t *transport) failed(ctx context.Context, action, on string, err error) error {
+	return aws.Failed(ctx, aws.Use{Action: action, On: on, Policy: t.Outputs.Operator}, err)
 }
 
 // lambda calls an operation of Lambda. The metadata of the answer has the time of AWS.
@@ -94,14 +100,14 @@ type metricResult struct {
 }
 
 // readMetrics calls GetMetricData until CloudWatch has no more results.
-func readMetrics(ctx context.Context, metrics *direct.Client, in url.Values) (all []metricResult, err error) {
+func (t *transport) readMetrics(ctx context.Context, in url.Values) (all []metricResult, err error) {
 	for {
 		var page struct {
 			Results []metricResult `xml:"GetMetricDataResult>MetricDataResults>member"`
 			Next    string         `xml:"GetMetricDataResult>NextToken"`
 		}
-		if err := metrics.Query(ctx, "GetMetricData", in, &page); err != nil {
-			return nil, err
+		if err := t.aws.metrics.Query(ctx, "GetMetricData", in, &page); err != nil {
+			return nil, t.failed(ctx, "cloudwatch:GetMetricData", "metrics", err)
 		}
 		all = append(all, page.Results...)
 		if page.Next == "" {

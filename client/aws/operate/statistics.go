@@ -85,7 +85,7 @@ func (t *transport) agentsNow(ctx context.Context) []view.AgentStatistics {
 	all := []view.AgentStatistics{}
 	for _, agent := range slices.Sorted(maps.Keys(t.Outputs.Requests)) {
 		a := view.AgentStatistics{Agent: agent}
-		for _, queue := range t.queuesOf(port.Requests(agent)) {
+		for _, queue := range t.withHigh(port.Requests(agent)) {
 			depth, err := t.depth(ctx, queue)
 			if err != nil {
 				a.Unknown = err.Error()
@@ -96,13 +96,6 @@ func (t *transport) agentsNow(ctx context.Context) []view.AgentStatistics {
 		all = append(all, a)
 	}
 	return all
-}
-
-func (t *transport) queuesOf(queue string) []string {
-	if t.Outputs.High[queue] == "" {
-		return []string{queue}
-	}
-	return []string{queue, port.High(queue)}
 }
 
 func (t *transport) overdue(ctx context.Context, now time.Time) (*view.Overdue, error) {
@@ -147,12 +140,9 @@ func (t *transport) read(ctx context.Context, from time.Time, metrics []*metric)
 		in.Set(query+"Id", id)
 		m.ask(in, query)
 	}
-	results, err := readMetrics(ctx, t.aws.metrics, in)
+	results, err := t.readMetrics(ctx, in)
 	if err != nil {
-		return aws.Failed(ctx, aws.Use{
-			Action: "cloudwatch:GetMetricData", On: "metrics",
-			Policy: t.Outputs.Operator,
-		}, err)
+		return err
 	}
 	for _, r := range results {
 		m := byID[r.ID]
@@ -205,12 +195,16 @@ func (t *transport) own(name, statistic string, dimensions ...string) *metric {
 	}
 }
 
+// search returns the expression that finds a metric of the deployment for all values of a dimension.
+func (t *transport) search(name, dimension, statistic string, seconds int) string {
+	return fmt.Sprintf(`SEARCH('{%s,%s,%s} %[2]s="%[4]s" MetricName="%s"', '%s', %d)`, deployment.MetricNamespace,
+		deployment.MetricDeployment, dimension, t.Outputs.Deployment, name, statistic, seconds)
+}
+
 func (t *transport) addMetrics(ctx context.Context, s *client.Statistics, from time.Time) error {
 	received := t.ofQueue(port.Intake, t.Outputs.Intake, "NumberOfMessagesDeleted", "Sum")
 	swept := t.own(deployment.MetricOldestOverdue, "Maximum")
-	inError := &metric{search: fmt.Sprintf(`SEARCH('{%s,%s,%s} %s="%s" MetricName="%s"', 'Maximum', 60)`,
-		deployment.MetricNamespace, deployment.MetricDeployment, deployment.MetricWorkflow,
-		deployment.MetricDeployment, t.Outputs.Deployment, deployment.MetricInError)}
+	inError := &metric{search: t.search(deployment.MetricInError, deployment.MetricWorkflow, "Maximum", 60)}
 	waiting := make([][]*metric, len(s.Agents))
 	oldest := make([][]*metric, len(s.Agents))
 	notCalled := make([]*metric, len(s.Agents))
@@ -315,8 +309,4 @@ func uncalledSince(values []*float64) (since int, is bool) {
 		}
 	}
 	return last, is
-}
-
-func ofTable(name string, dimensions []string) *metric {
-	return &metric{namespace: "AWS/DynamoDB", name: name, statistic: "Sum", dimensions: dimensions}
 }

@@ -8,7 +8,6 @@ import (
 	"strconv"
 
 	"github.com/stepkeeper/stepkeeper/client"
-	"github.com/stepkeeper/stepkeeper/client/aws"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
@@ -34,8 +33,7 @@ func (t *transport) checkTopic(ctx context.Context, name, arn string) client.Che
 		} `xml:"GetTopicAttributesResult>Attributes>entry"`
 	}
 	if err := t.aws.topics.Query(ctx, "GetTopicAttributes", url.Values{"TopicArn": {arn}}, &got); err != nil {
-		return client.NotChecked(name, aws.Failed(ctx,
-			aws.Use{Action: "sns:GetTopicAttributes", On: "the topic " + arn, Policy: t.Outputs.Operator}, err))
+		return client.NotChecked(name, t.failed(ctx, "sns:GetTopicAttributes", "the topic "+arn, err))
 	}
 	attributes := map[string]string{}
 	for _, a := range got.Attributes {
@@ -48,27 +46,17 @@ func (t *transport) checkTopic(ctx context.Context, name, arn string) client.Che
 	}
 	switch {
 	case confirmed > 0:
-		return client.Check{
-			Name: name, Result: client.CheckOK,
-			Text: fmt.Sprintf("the topic has %s", view.Count(confirmed, "subscriber")),
-		}
+		return client.Checked(name, true, "the topic has "+view.Count(confirmed, "subscriber"), "")
 	case pending > 0:
-		return client.Check{
-			Name: name, Result: client.CheckFailed,
-			Text: fmt.Sprintf("nobody receives them: the topic has no confirmed subscriber, and %s that waits for "+
-				"its confirmation", view.Count(pending, "subscription")),
-			Fix: "follow the link in the mail from AWS Notifications",
-		}
-	case t.Outputs.Alarms == "":
-		return client.Check{
-			Name: name, Result: client.CheckOK,
-			Text: "nobody receives them: the topic has no subscriber, and the deployment has no alarms, as for trials",
-		}
+		return client.Checked(name, false, "nobody receives them: the topic has no confirmed subscriber, and "+
+			view.Count(pending, "subscription")+" that waits for its confirmation",
+			"follow the link in the mail from AWS Notifications")
 	}
-	return client.Check{
-		Name: name, Result: client.CheckFailed,
-		Text: "nobody receives them: the topic has no subscriber",
-		Fix: "set AlarmEmail and deploy again, or `aws sns subscribe --topic-arn " + arn +
-			" --protocol email --notification-endpoint ADDRESS --region " + t.Outputs.Region + "`",
+	text := "nobody receives them: the topic has no subscriber"
+	trial := t.Outputs.Alarms == ""
+	if trial {
+		text += ", and the deployment has no alarms, as for trials"
 	}
+	return client.Checked(name, trial, text, "set AlarmEmail and deploy again, or `aws sns subscribe --topic-arn "+arn+
+		" --protocol email --notification-endpoint ADDRESS --region "+t.Outputs.Region+"`")
 }

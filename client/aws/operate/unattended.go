@@ -8,13 +8,12 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	smithytime "github.com/aws/smithy-go/time"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/stepkeeper/stepkeeper/client"
-	"github.com/stepkeeper/stepkeeper/client/aws"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/direct"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
@@ -52,12 +51,18 @@ func (t *transport) Unattended(ctx context.Context, workflow string) ([]client.U
 			queues = append(queues, port.Requests(agent))
 		}
 	}
-	for _, queue := range slices.Clone(queues) {
+	return t.look(ctx, t.withHigh(queues...))
+}
+
+// withHigh returns the queues, each followed by its queue for high priority, if there is one.
+func (t *transport) withHigh(queues ...string) (all []string) {
+	for _, queue := range queues {
+		all = append(all, queue)
 		if t.Outputs.High[queue] != "" {
-			queues = append(queues, port.High(queue))
+			all = append(all, port.High(queue))
 		}
 	}
-	return t.look(ctx, queues)
+	return all
 }
 
 // schedulerQueues returns the Scheduler's queues without those for high priority.
@@ -85,16 +90,15 @@ func (t *transport) look(ctx context.Context, queues []string) ([]client.Unatten
 	within, cancel := context.WithTimeout(ctx, t.Parts.LookTimeout)
 	defer cancel()
 	looks := make([]seen, len(queues))
-	slots := make(chan struct{}, looksAtOnce)
-	var group sync.WaitGroup
+	var group errgroup.Group
+	group.SetLimit(looksAtOnce)
 	for i, queue := range queues {
-		group.Go(func() {
-			slots <- struct{}{}
-			defer func() { <-slots }()
+		group.Go(func() error {
 			looks[i] = t.lookAt(within, queue)
+			return nil
 		})
 	}
-	group.Wait()
+	_ = group.Wait()      // the goroutines return no error
 	if ctx.Err() != nil { // the errors come from the end of the caller's context
 		return nil, ctx.Err()
 	}
@@ -197,10 +201,7 @@ func (t *transport) depth(ctx context.Context, queue string) (port.Depth, error)
 		return port.Depth{}, err
 	}
 	depth, err := q.Depth(ctx)
-	return depth, aws.Failed(ctx, aws.Use{
-		Action: "sqs:GetQueueAttributes", On: "queue " + queue,
-		Policy: t.Outputs.Operator,
-	}, err)
+	return depth, t.failed(ctx, "sqs:GetQueueAttributes", "queue "+queue, err)
 }
 
 // mapping reports whether the event source mapping of the queue u.Queue is off or missing. It then sets
@@ -223,10 +224,7 @@ func (t *transport) mapping(ctx context.Context, u *client.Unattended) (off bool
 		}
 		return true, nil
 	case err != nil:
-		return false, aws.Failed(ctx, aws.Use{
-			Action: "lambda:GetEventSourceMapping",
-			On:     "the event source mapping of " + u.Queue, Policy: t.Outputs.Operator,
-		}, err)
+		return false, t.failed(ctx, "lambda:GetEventSourceMapping", "the event source mapping of "+u.Queue, err)
 	}
 	switch m.State {
 	case "Disabled", "Disabling", "Deleting":

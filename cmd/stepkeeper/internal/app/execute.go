@@ -21,7 +21,7 @@ func (a *App) Execute(ctx context.Context, root *cobra.Command, args []string) f
 	defer stop()
 	out := &output{w: a.Streams.Out, failed: stop}
 	a.Streams.Out = out
-	a.Streams.In = &interruptible{ctx, a.Streams.In}
+	a.Streams.In = &interruptible{ctx: ctx, in: a.Streams.In}
 	root.SetIn(a.Streams.In)
 	root.SetOut(a.Streams.Out)
 	root.SetErr(a.Streams.Err)

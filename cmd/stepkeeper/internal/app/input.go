@@ -11,8 +11,9 @@ import (
 // interruptible is an input whose reads end with a context. A read of a terminal does not end when a signal ends
 // the context of a command.
 type interruptible struct {
-	ctx context.Context
-	in  io.Reader
+	ctx   context.Context
+	in    io.Reader
+	ended bool // true after the end of the input, which a terminal reports to one read only
 }
 
 var errInterrupted = errors.New("interrupted")
@@ -23,6 +24,9 @@ func (i *interruptible) Read(p []byte) (int, error) {
 	type result struct {
 		n   int
 		err error
+	}
+	if i.ended {
+		return 0, io.EOF
 	}
 	own := make([]byte, min(len(p), 64<<10))
 	done := make(chan result, 1)
@@ -37,6 +41,7 @@ func (i *interruptible) Read(p []byte) (int, error) {
 	}()
 	select {
 	case r := <-done:
+		i.ended = errors.Is(r.err, io.EOF)
 		return copy(p, own[:r.n]), r.err
 	case <-i.ctx.Done():
 		return 0, errInterrupted

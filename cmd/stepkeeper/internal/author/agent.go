@@ -61,7 +61,7 @@ func newAgentNew(a *app.App) *cobra.Command {
 	o := &agentOptions{app: a, Agent: scaffold.Agent{Do: "create", Undo: "remove", Language: "go"}}
 	return a.Command(agentNewText, []app.Flag{
 		{
-			In: app.WorkflowFlags, Name: "language", To: &o.Language,
+			In: app.WorkflowFlags, Name: "language", To: &o.Language, Of: scaffold.Languages,
 			Text: "`language`: go, python or typescript",
 		},
 		{In: app.WorkflowFlags, Name: "operation", To: &o.Do, Text: "`name` of its operation"},

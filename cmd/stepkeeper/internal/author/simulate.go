@@ -2,11 +2,9 @@ package author
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -256,8 +254,7 @@ func SimulateMove(ctx context.Context, a *app.App, c *client.Client, id, hash st
 	return o.whole(r), o.conclude(r)
 }
 
-// find runs the search and shows its progress. On a terminal it shows a bar. Otherwise it prints a line every
-// ten seconds.
+// find runs the search and shows its progress.
 func (o *simulateOptions) find(ctx context.Context, sc simulate.Scenario) *simulate.Report {
 	search := o.Search
 	label := "seeds"
@@ -266,47 +263,15 @@ func (o *simulateOptions) find(ctx context.Context, sc simulate.Scenario) *simul
 		label = "seconds"
 		total = int64(search.Time / time.Second)
 	}
-	s := o.app.Streams
-	bar := s.Progress(label, total)
+	bar := o.app.Streams.Search(label+", nothing broken so far", total)
 	defer bar.Done()
-	var mu sync.Mutex
 	began := time.Now()
-	reported := time.Now()
 	search.Stop = func() bool { return ctx.Err() != nil }
-	search.Progress = func(seeds, orders int) {
-		mu.Lock()
-		defer mu.Unlock()
-		at := seeds
+	search.Progress = func(done, _ int) {
 		if search.Seeds == 0 {
-			at = int(time.Since(began) / time.Second)
+			done = int(time.Since(began) / time.Second)
 		}
-		bar.Set(at, 0)
-		if !s.ErrIsTerminal() && time.Since(reported) > 10*time.Second {
-			reported = time.Now()
-			fmt.Fprintf(s.Err, "%s, %d orders, nothing broken so far; %s left\n", share(seeds, search.Seeds),
-				orders, left(search, seeds, time.Since(began)))
-		}
+		bar.Set(done, 0)
 	}
 	return simulate.Find(sc, search)
-}
-
-// share returns how many of the seeds are done, such as "500 of 20000 seeds (2 %)". A total of 0 means that
-// only the time limits the search.
-func share(seeds, total int) string {
-	if total == 0 {
-		return fmt.Sprintf("%d seeds", seeds)
-	}
-	return fmt.Sprintf("%d of %d seeds (%d %%)", seeds, total, 100*seeds/total)
-}
-
-// left estimates how long the search still takes. The search ends at the first of its limits.
-func left(search simulate.Search, seeds int, took time.Duration) time.Duration {
-	rest := search.Time - took
-	if search.Seeds > 0 && seeds > 0 {
-		byPace := time.Duration(float64(took) / float64(seeds) * float64(search.Seeds-seeds))
-		if search.Time == 0 || byPace < rest {
-			rest = byPace
-		}
-	}
-	return max(rest, 0).Round(time.Second)
 }

@@ -26,13 +26,18 @@ func (o *simulateOptions) print(r *simulate.Report, stopped bool) error {
 
 // conclude stores the tape of a report that is printed in any case, and returns the verdict.
 func (o *simulateOptions) conclude(r *simulate.Report) error {
-	if err := o.keepTape(r); err != nil {
-		return err
+	if r.Tape != nil {
+		if err := r.Tape.Write(o.tape); err != nil {
+			return failure.Wrap(err, failure.General, "give --tape a file that can be written", "the tape cannot be written")
+		}
+		if !o.app.JSON() {
+			fmt.Fprintf(o.app.Streams.Out, "replay: stepkeeper simulate --replay %s\n", message.Quoted(o.tape))
+		}
 	}
-	if r.Tape != nil && !o.app.JSON() {
-		fmt.Fprintf(o.app.Streams.Out, "replay: stepkeeper simulate --replay %s\n", message.Quoted(o.tape))
+	if o.wrong() {
+		return failure.Silent(failure.NotProcessed, "the workflow is wrong even without faults")
 	}
-	return o.verdict(r)
+	return broken(r.Violation)
 }
 
 func (o *simulateOptions) printText(r *simulate.Report, stopped bool) {
@@ -107,13 +112,6 @@ func brokenRuleOf(v *simulate.Violation, sc simulate.Scenario) *brokenRule {
 	return &brokenRule{Violation: v, Explained: v.Explain(sc), Rule: v.Rule()}
 }
 
-func (o *simulateOptions) verdict(r *simulate.Report) error {
-	if o.wrong() {
-		return failure.Silent(failure.NotProcessed, "the workflow is wrong even without faults")
-	}
-	return broken(r.Violation)
-}
-
 func (o *simulateOptions) whole(r *simulate.Report) *Simulated {
 	all := &Simulated{
 		Report: r, Findings: append([]simulate.Finding{}, o.findings...),
@@ -141,18 +139,6 @@ func counts[K ~string](m map[K]int) string {
 		parts = append(parts, fmt.Sprintf("%s %d", name, m[name]))
 	}
 	return strings.Join(slices.Clip(parts), ", ")
-}
-
-// If the report has a tape, keepTape writes the tape to a file.
-func (o *simulateOptions) keepTape(r *simulate.Report) error {
-	if r.Tape == nil {
-		return nil
-	}
-	if err := r.Tape.Write(o.tape); err != nil {
-		return failure.Wrap(err, failure.General, "give --tape a file that can be written",
-			"the tape cannot be written")
-	}
-	return nil
 }
 
 // play replays a tape and prints the events of the run. If the user named a workflow file, this file replaces

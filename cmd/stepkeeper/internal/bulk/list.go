@@ -106,7 +106,9 @@ type Order struct {
 	OrderID string `json:"orderId"`
 	// Number is the command number of the order when the list was made. If the order has accepted another
 	// command since then, the Scheduler refuses the list's command (P5, commands have a number and an ID).
-	Number  int       `json:"number"`
+	Number int `json:"number"`
+	// Created tells the order from one of the same ID at another server. 0 means that the list is of an older version.
+	Created core.Time `json:"created,omitzero"`
 	Step    string    `json:"step,omitempty"`
 	Undoing bool      `json:"undoing,omitempty"`
 	Would   string    `json:"would"`
@@ -159,6 +161,7 @@ func Select(ctx context.Context, c *client.Client, w Where, a Action, seen func(
 		}
 		o := &all[i]
 		o.Number = t.Command
+		o.Created = t.Created
 		o.Undoing = t.Phase == core.Undoing
 		if t.Error != nil {
 			o.Step = t.Error.Step
@@ -254,6 +257,8 @@ func whyRefused(t *client.Task, c view.Command) string {
 	case c.Command == "resubmit" && t.State != core.Error && t.State != core.Compensated:
 		return fmt.Sprintf("only an order in Error, or a Compensated one, takes resubmit; this one is %s",
 			t.State)
+	case c.Step != "" && t.Step(c.Step) == nil:
+		return "it has no step " + c.Step
 	case later:
 		return "a call may still take effect; `show` prints until when"
 	}
@@ -289,6 +294,8 @@ func wouldMove(ctx context.Context, c *client.Client, t *client.Task, a Action) 
 	// If the reason is not a difference, the verdict keeps the reason.
 	case refused != "" && strings.Contains(p.Reason, refused):
 		v.Reason = "the definitions differ: " + strings.Join(lines, "; ")
+	case len(lines) == 0 && v.Accepted && v.Reason == "":
+		v.Reason = "its steps would stay as they are: the definitions do not differ"
 	case len(lines) > 0 && v.Accepted:
 		v.Reason = strings.TrimPrefix(v.Reason+"; the definitions differ: "+strings.Join(lines, "; "), "; ")
 	}

@@ -44,6 +44,7 @@ func TestWhatACommandWouldDo(t *testing.T) {
 			client.Task{State: core.Compensated, Error: at("charge")}, bulk.Action{Command: "resubmit"},
 		},
 	} {
+		c.task.Steps = []view.Step{{Name: "charge"}}
 		c.task.Accepts = []view.Command{{Command: c.action.Command, Step: c.action.Step, Fact: c.action.Fact}}
 		v, err := bulk.Would(t.Context(), nil, &c.task, c.action)
 		require.NoError(t, err)
@@ -67,7 +68,7 @@ func TestAResolvedWaitWouldEnd(t *testing.T) {
 
 // A refused move lists all differences, also if the server's reason is cut after the first of them. A reason
 // that is not a difference stays.
-func TestWhyAMoveWouldBeRefused(t *testing.T) {
+func TestWhatAMoveWouldDo(t *testing.T) {
 	plan := view.Plan{OrderID: "o", Differences: []protocol.Difference{
 		{Step: "charge", What: "it is removed", Refused: true},
 		{Step: "ship", What: "it is new"},
@@ -90,6 +91,10 @@ func TestWhyAMoveWouldBeRefused(t *testing.T) {
 		require.False(t, v.Accepted, reason)
 		require.Equal(t, want, v.Reason, reason)
 	}
+	plan = view.Plan{OrderID: "o", Accepted: true}
+	v, err := bulk.Would(t.Context(), c, &client.Task{OrderID: "o"}, bulk.Action{Command: "move"})
+	require.NoError(t, err)
+	require.Equal(t, "its steps would stay as they are: the definitions do not differ", v.Reason)
 }
 
 // A plan gives the reason for which an order takes no command.
@@ -114,6 +119,14 @@ func TestWhyACommandWouldBeRefused(t *testing.T) {
 		require.False(t, v.Accepted)
 		require.True(t, strings.HasPrefix(v.Reason, c.want), v.Reason)
 	}
+}
+
+// A plan says that an order lacks the step of a command.
+func TestACommandToAStepThatIsNotThere(t *testing.T) {
+	v, err := bulk.Would(t.Context(), nil, &client.Task{State: core.Error, Steps: []view.Step{{Name: "charge"}}},
+		bulk.Action{Command: "resolve", Step: "chrge", Fact: core.Happened})
+	require.NoError(t, err)
+	require.Equal(t, client.Verdict{Command: "resolve", Reason: "it has no step chrge"}, v)
 }
 
 // Orders with the same outcome are one group. The groups of refused orders come last. Both kinds are sorted

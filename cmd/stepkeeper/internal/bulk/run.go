@@ -45,6 +45,34 @@ type work struct {
 	failures error
 }
 
+// ErrElsewhere is the error of Belongs for a list of another server or stack.
+var ErrElsewhere = errors.New("it is not of this server or stack")
+
+// Belongs returns an error if the server does not have the orders of the list. The first order that is left, and that
+// the server has, decides.
+func (l *List) Belongs(ctx context.Context, c *client.Client) error {
+	left := 0
+	for i := range l.orders {
+		o := l.order(i)
+		if o.Result.final() {
+			continue
+		}
+		left++
+		t, err := c.Get(ctx, o.OrderID)
+		switch {
+		case errors.Is(err, client.ErrNotFound):
+			continue
+		case err != nil || o.Created == 0 || t.Created == 0 || o.Created == t.Created:
+			return err
+		}
+		return fmt.Errorf("%w: its order %s was received at another time", ErrElsewhere, o.OrderID)
+	}
+	if left > 0 {
+		return fmt.Errorf("%w, or its orders have expired: none of the %d that are left is there", ErrElsewhere, left)
+	}
+	return nil
+}
+
 // Run sends the remaining commands and waits for the result of each order. It calls report, if not nil, after
 // each result. If Run stops early, a later call of Run can continue. Run stops early in these cases:
 //   - The result of an order of the canary is neither Fixed nor Refused.

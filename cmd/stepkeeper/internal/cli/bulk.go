@@ -68,9 +68,17 @@ func (o *orderCommand) paceFlags() []app.Flag {
 // selectable returns the cobra command. The flags in single belong to named orders, and those in both to either.
 func (o *orderCommand) selectable(text app.Text, single, both []app.Flag) *cobra.Command {
 	text.Reach = eachOrder
+	text.Long += "\n\nWith --where the command goes to many orders: `stepkeeper continue --help` explains how."
+	if text.Args.Least == 0 { // resolve has more arguments than orders
+		text.Args = app.Args{Any: true, What: "the ID of an order, or several"}
+		text.Offer = app.Orders
+	}
 	pace := o.paceFlags()
 	flags := o.flags("command", slices.Concat(single, both, pace, []app.Flag{
-		whereFlag((*map[string]string)(&o.Where), "; in Error unless it names a state"), dryRunFlag(&o.dryRun), yesFlag(&o.yes),
+		whereFlag((*map[string]string)(&o.Where), "; in Error unless it names a state"), {
+			In: app.CommandFlags, Name: "dry-run", To: &o.dryRun,
+			Text: "send nothing; print what would happen to each order",
+		}, yesFlag(&o.yes),
 	}))
 	single = append(single, app.Flag{Name: "command-id"})
 	text.Args.What += ", or --where"
@@ -128,8 +136,9 @@ var continueText = app.Text{
 		"command. The command goes to a few orders first, the canary, and to the rest when those are fixed: they\n" +
 		"have passed the step at which they stopped. It stops when too large a share fails again. The journal\n" +
 		"holds the result of each order.\n\n" +
-		"`continue` continues such a list at its own pace and sends nothing twice. The canary comes first if it\n" +
-		"was not fixed. JOURNAL.lock beside it keeps a second command from the list on Windows.",
+		"`continue` continues such a list at its own pace, sends nothing twice, and refuses another server or\n" +
+		"stack. The canary comes first if it was not fixed. JOURNAL.lock beside it keeps a second command from\n" +
+		"the list on Windows.",
 	Args:  app.Args{Least: 1, Most: 1, What: "the journal of a command with --where"},
 	Offer: app.Files("jsonl"),
 	Reach: app.Reach{Server: true, Stack: true},
@@ -200,6 +209,14 @@ func work(ctx context.Context, a *app.App, c *client.Client, journal string) err
 	case err != nil:
 		return failure.Wrap(err, failure.Usage,
 			"name the file that a command with --where wrote, or make a new list", "the journal %s", journal)
+	}
+	if err := l.Belongs(ctx, c); err != nil {
+		err = errors.Join(err, l.Close())
+		if errors.Is(err, bulk.ErrElsewhere) {
+			return failure.Wrap(err, failure.Refused, "name the one that it was made for with --server or --stack",
+				"nothing was sent for the journal %s", journal)
+		}
+		return a.Explain(err, "orders of the journal "+journal)
 	}
 	if !a.JSON() {
 		fmt.Fprintf(a.Streams.Err, "%s: %s %s, journal %s\n", l.Bulk, l.Command,

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -72,6 +73,23 @@ func TestBulkReportsWhatFailedAgain(t *testing.T) {
 		defer busy.Close()
 		c.run(t, "continue", "two.jsonl").want(t, failure.Refused, "another process is running this list",
 			"wait until the other process ends")
+	})
+	t.Run("and sends nothing to another server", func(t *testing.T) {
+		text, err := os.ReadFile("two.jsonl")
+		require.NoError(t, err)
+		empty := newBackend(noon)
+		staging := newBackend(noon)
+		staging.Put(&protocol.Task{OrderID: "other", Workflow: "order", ProcessState: core.Error, Created: core.TimeOf(noon)})
+		for want, s := range map[string]*backend{
+			"none of the 1 that are left is there": empty, "its order other was received at another time": staging,
+		} {
+			call{server: serve(t, s).URL}.run(t, "continue", "two.jsonl").want(t, failure.Refused, want, "--server")
+			require.Empty(t, s.Commands)
+		}
+		call{server: "http://127.0.0.1:1"}.run(t, "continue", "two.jsonl").want(t, failure.Unreachable, "is it running?")
+		after, err := os.ReadFile("two.jsonl")
+		require.NoError(t, err)
+		require.Equal(t, string(text), string(after))
 	})
 	for text, want := range map[string]string{
 		"":               "it has no complete line\n",

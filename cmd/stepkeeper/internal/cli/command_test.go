@@ -99,6 +99,7 @@ func TestCommandsThatAreNotSent(t *testing.T) {
 		"a long name of who erases":     {"erase stopped --reason why --by " + strings.Repeat("x", 129), "", "1 to 128 bytes"},
 		"a name that reverses text":     {"cancel stopped --by no\u202e", "", "control character"},
 		"a reason that clears a screen": {"cancel stopped --reason \x1b[2J", "", "control character"},
+		"a number below zero":           {"undo stopped --yes --command -1", "", "--command -1 is out of range"},
 		"a null input":                  {input, "null", "input is null"},
 		"a name twice in an input":      {input, `{"a":1,"a":2}`, "twice"},
 		"a large input":                 {input, `"` + strings.Repeat("x", 32<<10) + `"`, "larger than 32768"},
@@ -159,6 +160,27 @@ func TestCommandsThatAsk(t *testing.T) {
 	r := c.run(t, "undo", "stopped", "--yes")
 	require.Equal(t, failure.OK, r.code, "with --yes a script is not asked")
 	require.Empty(t, r.err)
+}
+
+// typed is a terminal: a read after the end of the input waits for more.
+type typed []string
+
+func (k *typed) Read(p []byte) (int, error) {
+	text := (*k)[0]
+	*k = (*k)[1:]
+	if text == "" {
+		return 0, io.EOF
+	}
+	return copy(p, text), nil
+}
+
+// One Ctrl-D ends the input, wherever it stands.
+func TestOneEndOfTheInputIsEnough(t *testing.T) {
+	s, b := streams.Test(true)
+	s.In = &typed{"{\n", ""}
+	a := app.New(s, func(string) string { return serve(t, newBackend(noon)).URL })
+	require.Equal(t, failure.Usage, a.Execute(t.Context(), Root(a), []string{"submit", "-"}))
+	require.Contains(t, b.Err.String(), "it ends in the middle of a value")
 }
 
 // One Ctrl-C ends a command that waits for an answer, or for its input.

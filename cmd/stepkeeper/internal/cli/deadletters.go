@@ -85,12 +85,7 @@ var deadLettersRedriveText = app.Text{
   stepkeeper dead-letters redrive quarantine 5fea7756-0ea4-451a-a703-a558b933e274 --reason "the workflow was missing"`,
 	Long: `A message returns to the queue that it came from, and is then deleted here. A quarantined message returns as it was
 first sent, if its queue would accept it now; otherwise it stays, and the command prints the reason.
-Find the cause first, and redrive slowly.
-
-Name the messages by their IDs, or give --all for those that are there when the command begins. The file gets a
-line before each message is handled and one with the result. With --output json each line is one message.`,
-	Args:  app.Args{Least: 1, Any: true, What: "a queue, and IDs of messages or --all"},
-	Reach: app.Reach{Server: true, Stack: true},
+Find the cause first, and redrive slowly.`,
 }
 
 var deadLettersDiscardText = app.Text{
@@ -98,12 +93,7 @@ var deadLettersDiscardText = app.Text{
 	Short: "Delete messages",
 	Examples: `  stepkeeper dead-letters discard replies --all --reason "the table was throttled" --dry-run
   stepkeeper dead-letters discard quarantine 5fea7756-0ea4-451a-a703-a558b933e274 --reason "the workflow was missing"`,
-	Long: `Deleting cannot be undone. The file records each message first: who, why, when, its order and the hash of its body.
-
-Name the messages by their IDs, or give --all for those that are there when the command begins. The file gets a
-line before each message is handled and one with the result. With --output json each line is one message.`,
-	Args:  app.Args{Least: 1, Any: true, What: "a queue, and IDs of messages or --all"},
-	Reach: app.Reach{Server: true, Stack: true},
+	Long: `Deleting cannot be undone. The file records each message first: who, why, when, its order and the hash of its body.`,
 }
 
 func (o *deadLetterOptions) flags() []app.Flag {
@@ -129,6 +119,12 @@ func newHandling(a *app.App, action string) *cobra.Command {
 	if action == "discard" {
 		text = deadLettersDiscardText
 	}
+	text.Long += `
+
+Name the messages by their IDs, or give --all for those that are there when the command begins. The file gets a
+line before each message is handled and one with the result. With --output json each line is one message.`
+	text.Args = app.Args{Least: 1, Any: true, What: "a queue, and IDs of messages or --all"}
+	text.Reach = app.Reach{Server: true, Stack: true}
 	return a.Command(text, o.flags(),
 		func(cmd *cobra.Command, given []string) error {
 			o.Queue = given[0]

@@ -19,7 +19,7 @@ func recordFlags(by, reason *string, what string) []app.Flag {
 
 func numberFlag(to *int) app.Flag {
 	return app.Flag{
-		In: app.CommandFlags, Name: "command", To: to,
+		In: app.CommandFlags, Name: "command", To: to, Least: "0",
 		Text: "refuse the command unless the order's command number is this `number` (default: the latest one)",
 	}
 }
@@ -28,13 +28,6 @@ func definitionFlag(to *string) app.Flag {
 	return app.Flag{
 		In: app.CommandFlags, Name: "definition", To: to, Offer: app.Offer{Suggest: []string{"latest"}},
 		Text: "definition of the workflow to move to: latest, or a `hash`",
-	}
-}
-
-func dryRunFlag(to *bool) app.Flag {
-	return app.Flag{
-		In: app.CommandFlags, Name: "dry-run", To: to,
-		Text: "send nothing; print what would happen to each order",
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -52,7 +51,7 @@ func newList(a *app.App) *cobra.Command {
 		{In: app.WhichOrders, Name: "children", To: &o.children, Text: "child orders too"},
 		{
 			In: app.WhichOrders, Name: "damaged", To: &o.damaged,
-			Text: "only orders that were set aside because they cannot be read, child orders too",
+			Text: "only damaged orders that an actor has set aside, child orders too",
 		},
 		{In: app.OutputFlags, Name: "all", To: &o.all, Text: "print all pages, whatever --limit says"},
 		{
@@ -67,7 +66,11 @@ func runList(ctx context.Context, o *listOptions) error {
 	if err != nil {
 		return failure.Wrap(err, failure.Usage, "see `stepkeeper list --help`", "the orders cannot be listed")
 	}
-	ctx, cancel := o.app.Bounded(ctx, o.patience())
+	patience := app.DefaultTimeout
+	if o.all { // reading many pages may take long
+		patience = 0
+	}
+	ctx, cancel := o.app.Bounded(ctx, patience)
 	defer cancel()
 	c, err := o.app.Client(ctx)
 	if err != nil {
@@ -121,18 +124,14 @@ func runList(ctx context.Context, o *listOptions) error {
 	return nil
 }
 
-// patience returns the time limit. With --all there is no limit, because reading many pages may take long.
-func (o *listOptions) patience() time.Duration {
-	if o.all {
-		return 0
-	}
-	return app.DefaultTimeout
-}
-
 func (o *listOptions) show(orders []view.Summary, more bool) {
 	a := o.app
 	if len(orders) == 0 {
-		fmt.Fprintln(a.Streams.Err, "no such orders")
+		text := "no such orders"
+		if o.damaged { // nothing needs an order at rest, so that nothing has found its damage
+			text = "no order was set aside; `" + a.Program() + " list --all` reads every order, and marks the damaged ones"
+		}
+		fmt.Fprintln(a.Streams.Err, text)
 		return
 	}
 	render.Table(a.Streams.Out, a.Streams.Style(), "", summaryHeader, summaryRows(a, orders))

@@ -99,6 +99,10 @@ func TestDamageIsShown(t *testing.T) {
 	orders := decodeLines(t, r.out)
 	require.Len(t, orders, 1)
 	require.Equal(t, "processed", orders[0]["orderId"])
+	b.Damaged = "none"
+	call{server: serve(t, b).URL}.run(t, "list", "--damaged").want(t, failure.OK,
+		"no order was set aside; `stepkeeper list --all` reads every order")
+	b.Damaged = "processed"
 	call{server: serve(t, b).URL}.run(t, "show", "processed").want(t, failure.OK,
 		"the document is not JSON; restore it from a backup", "restore it from a backup, or end it with close")
 }

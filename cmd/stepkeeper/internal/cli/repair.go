@@ -23,10 +23,7 @@ var undoText = app.Text{
 	Examples: `  stepkeeper undo order-1001
   stepkeeper undo order-1001 order-1002 --yes
   stepkeeper undo --where workflow=trip,older=7d --reason "the trips are over" --dry-run`,
-	Long: "It undoes every step that was ever attempted, in reverse order. An order past its point of no return refuses it.\n\n" +
-		"With --where the command goes to many orders: `stepkeeper continue --help` explains how.",
-	Args:  app.Args{Any: true, What: "the ID of an order, or several"},
-	Offer: app.Orders,
+	Long: "It undoes every step that was ever attempted, in reverse order. An order past its point of no return refuses it.",
 }
 
 func newUndo(a *app.App) *cobra.Command {
@@ -45,10 +42,7 @@ var closeText = app.Text{
   stepkeeper close --where step=charge-payment,code=http-503 --reason "refunded by hand" --dry-run`,
 	Long: `Use it for an order that you settled by hand. Its steps keep their states, without an undo. A Closed order
 accepts no further command. The order refuses the command while a step is in flight, or a call may still take effect.
-The application gets the reason.` +
-		"\n\nWith --where the command goes to many orders: `stepkeeper continue --help` explains how.",
-	Args:  app.Args{Any: true, What: "the ID of an order, or several"},
-	Offer: app.Orders,
+The application gets the reason.`,
 }
 
 func newClose(a *app.App) *cobra.Command {
@@ -92,10 +86,7 @@ var cancelText = app.Text{
 	Examples: `  stepkeeper cancel order-1001
   stepkeeper cancel order-1001 --unknown
   stepkeeper cancel --where state=Processing,workflow=trip --reason "the season is over" --dry-run`,
-	Long: "A Processed order, or one past its point of no return, refuses it. Nothing resubmits a cancelled order.\n\n" +
-		"With --where the command goes to many orders: `stepkeeper continue --help` explains how.",
-	Args:  app.Args{Any: true, What: "the ID of an order, or several"},
-	Offer: app.Orders,
+	Long: "A Processed order, or one past its point of no return, refuses it. Nothing resubmits a cancelled order.",
 }
 
 func newCancel(a *app.App) *cobra.Command {
@@ -139,10 +130,7 @@ var resubmitText = app.Text{
 	Long: "Fix the cause first. An order in Error continues at the step that stopped it, forward or with its undo.\n" +
 		"A Compensated order starts again from the beginning.\n\n" +
 		"--input gives a step another input for this run. The step must not have been asked, or be resolved as\n" +
-		"not-happened, because a service must not get two inputs under one key.\n\n" +
-		"With --where the command goes to many orders: `stepkeeper continue --help` explains how.",
-	Args:  app.Args{Any: true, What: "the ID of an order, or several"},
-	Offer: app.Orders,
+		"not-happened, because a service must not get two inputs under one key.",
 }
 
 func newResubmit(a *app.App) *cobra.Command {
@@ -218,8 +206,7 @@ var resolveText = app.Text{
 		"command is refused while the last attempt may still take effect; `show` prints until when.\n\n" +
 		"Give --step-output if later steps read what the step returned. A step or an order that is being undone\n" +
 		"takes none. A step that waits for a time ends at once if it is stated to have happened, and the order\n" +
-		"goes on.\n\n" +
-		"With --where the command goes to many orders: `stepkeeper continue --help` explains how.",
+		"goes on.",
 	Args:  app.Args{Least: 2, Most: 3, What: "an order, a step, and what happened"},
 	Offer: app.Offer{Complete: "steps", Suggest: []string{"happened", "not-happened", "undone"}},
 }
@@ -255,10 +242,7 @@ var moveText = app.Text{
 		"prints the differences. An order in Error stays there; `resubmit --definition latest` moves and\n" +
 		"continues it in one command.\n\n" +
 		"--simulate first runs each order as the move would leave it, in virtual time and against every failure.\n" +
-		"It moves the order only if it ends and breaks no invariant.\n\n" +
-		"With --where the command goes to many orders: `stepkeeper continue --help` explains how.",
-	Args:  app.Args{Any: true, What: "the ID of an order, or several"},
-	Offer: app.Orders,
+		"It moves the order only if it ends and breaks no invariant.",
 }
 
 func newMove(a *app.App) *cobra.Command {

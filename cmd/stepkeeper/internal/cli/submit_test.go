@@ -264,9 +264,16 @@ func TestAnOutageIsReported(t *testing.T) {
 		require.Contains(t, all[1], "error")
 	})
 	virtually(t, "while it waits for the end of an order", func(t *testing.T) {
-		c := call{via: goesAway(t), in: orderLine("n-1", "")}
+		c := call{via: goesAway(t, func(r *http.Request) bool { return r.URL.Query().Has("wait") }), in: orderLine("n-1", "")}
 		c.run(t, "submit", "--wait", "-", "--timeout", "5s").want(t, failure.Unreachable, notice,
 			"acknowledged before this: 1 order;")
+	})
+	virtually(t, "once while it watches the list", func(t *testing.T) {
+		looks := 0
+		c := call{via: goesAway(t, func(*http.Request) bool { looks++; return looks == 3 })}
+		r := c.run(t, "watch", "--timeout", "20s")
+		r.want(t, failure.OK)
+		require.Equal(t, 1, strings.Count(r.err, "cannot be reached"), r.err)
 	})
 	virtually(t, "not while the order goes on", func(t *testing.T) {
 		c := inProcess(t, newBackend(noon))
@@ -275,13 +282,13 @@ func TestAnOutageIsReported(t *testing.T) {
 	})
 }
 
-// goesAway leads to a server that cannot be reached from the first wait for an order on.
-func goesAway(t *testing.T) http.RoundTripper {
+// goesAway leads to a server that cannot be reached from a request on.
+func goesAway(t *testing.T, from func(*http.Request) bool) http.RoundTripper {
 	t.Helper()
 	var gone atomic.Bool
 	edge := newBackend(noon).edge()
 	transport := stacktest.Transport(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Query().Has("wait") {
+		if from(r) {
 			gone.Store(true)
 			panic(http.ErrAbortHandler)
 		}

@@ -68,15 +68,17 @@ func newWatch(a *app.App) *cobra.Command {
 }
 
 func runWatch(ctx context.Context, o *watchOptions) error {
-	ctx, cancel := o.app.Patient(ctx)
-	defer cancel()
 	if o.id == "" {
-		c, err := o.app.Client(ctx) // The method list retries by itself.
+		ctx, cancel := o.app.Bounded(ctx, 0)
+		defer cancel()
+		c, err := o.app.Client(ctx) // The method list retries, and reports outages, by itself.
 		if err != nil {
 			return err
 		}
 		return o.list(ctx, c)
 	}
+	ctx, cancel := o.app.Patient(ctx)
+	defer cancel()
 	if err := app.CheckID(o.id); err != nil {
 		return err
 	}

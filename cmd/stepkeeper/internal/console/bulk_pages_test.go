@@ -119,6 +119,26 @@ func TestBulkIsStopped(t *testing.T) {
 	require.NoError(t, left.Close())
 }
 
+// A list says why orders refused the command.
+func TestBulkSaysWhyOrdersRefused(t *testing.T) {
+	w := newWorld(t, func(o *console.Options) { o.Folder = t.TempDir() })
+	all := w.stopped(2)
+	w.refusing("")
+	action, form := w.bulkForm()
+	form.Set("rate", "1")
+	form.Set("canary", "0")
+	w.post(action, form)
+	for _, id := range all {
+		v, err := w.client.Undo(t.Context(), id)
+		require.NoError(t, err)
+		require.True(t, v.Accepted)
+	}
+	_, body := w.get("/bulk")
+	at := regexp.MustCompile(`/bulk/[^"]+`).FindString(body)
+	w.until("it ends", func() bool { _, body = w.get(at); return strings.Contains(body, "ended") })
+	wants(t, body, "2 orders refused: the order has accepted or refused another command")
+}
+
 // Addresses of bulk commands are answered with what to do, and with a command line that a shell reads as one. A
 // further look keeps the filter.
 func TestBulkAddresses(t *testing.T) {

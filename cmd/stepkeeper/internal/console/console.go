@@ -99,43 +99,60 @@ func New(o Options) http.Handler {
 	}
 	s.pages = template.Must(template.New("").Funcs(s.functions()).ParseFS(sources, "*.html"))
 	mux := http.NewServeMux()
-	for pattern, p := range map[string]pageFunc{
-		"/{$}":                  s.overview,
-		"/orders":               s.orders,
-		"/orders/{id}":          s.order,
-		"/orders/{id}/move":     s.move,
-		"/incidents":            s.incidents,
-		"/waiting":              s.waiting,
-		"/answers":              s.answers,
-		"/workflows":            s.workflows,
-		"/workflows/{name}":     s.workflow,
-		"/health":               s.health,
-		"/dead-letters":         s.deadLetters,
-		"/dead-letters/{queue}": s.deadQueue,
-		"/bulk":                 s.planBulk,
-		"/bulk/{id}":            s.showBulk,
-		"/nothing/{id...}":      s.nothing,
-	} {
-		mux.HandleFunc("GET "+pattern, s.page(p))
-		mux.HandleFunc("GET "+livePrefix+pattern, s.live(p, strings.HasPrefix(pattern, "/orders/")))
+	for pattern, p := range pages {
+		show := func(ctx context.Context, r *http.Request, k *kept) (content, error) { return p(s, ctx, r, k) }
+		mux.HandleFunc("GET "+pattern, s.page(show))
+		mux.HandleFunc("GET "+livePrefix+pattern, s.live(show, strings.HasPrefix(pattern, "/orders/")))
 	}
-	mux.HandleFunc("POST /orders/{id}/command", s.command)
-	mux.HandleFunc("POST /bulk", s.startBulk)
-	mux.HandleFunc("POST /bulk/{id}/stop", s.stopBulk)
-	mux.HandleFunc("POST /dead-letters/{queue}", s.handleDead)
+	for pattern, act := range actions {
+		mux.HandleFunc("POST "+pattern, func(w http.ResponseWriter, r *http.Request) {
+			if s.mayAct(w, r) {
+				act(s, w, r)
+			}
+		})
+	}
 	mux.HandleFunc("GET /assets/{version}/{name}", s.asset)
 	mux.HandleFunc("/", s.page(s.nothing))
 	return secured(mux)
 }
 
-// Paths lists the patterns that the handler of New serves. A server that also has other handlers needs these
+// The pages, and the forms that act, by the patterns of their paths.
+var (
+	pages = map[string]func(*server, context.Context, *http.Request, *kept) (content, error){
+		"/{$}":                  (*server).overview,
+		"/orders":               (*server).orders,
+		"/orders/{id}":          (*server).order,
+		"/orders/{id}/move":     (*server).move,
+		"/incidents":            (*server).incidents,
+		"/waiting":              (*server).waiting,
+		"/answers":              (*server).answers,
+		"/workflows":            (*server).workflows,
+		"/workflows/{name}":     (*server).workflow,
+		"/health":               (*server).health,
+		"/dead-letters":         (*server).deadLetters,
+		"/dead-letters/{queue}": (*server).deadQueue,
+		"/bulk":                 (*server).planBulk,
+		"/bulk/{id}":            (*server).showBulk,
+	}
+	actions = map[string]func(*server, http.ResponseWriter, *http.Request){
+		"/orders/{id}/command":  (*server).command,
+		"/bulk":                 (*server).startBulk,
+		"/bulk/{id}/stop":       (*server).stopBulk,
+		"/dead-letters/{queue}": (*server).handleDead,
+	}
+)
+
+// Paths returns the patterns that the handler of New serves. A server that also has other handlers needs these
 // patterns.
-var Paths = []string{
-	"GET /{$}", "GET /orders", "GET /orders/{id}", "GET /orders/{id}/move",
-	"POST /orders/{id}/command", "GET /incidents", "GET /waiting", "GET /answers",
-	"GET /workflows", "GET /workflows/{name}", "GET /health", "GET /dead-letters",
-	"GET /dead-letters/{queue}", "POST /dead-letters/{queue}", "GET /bulk", "GET /bulk/{id}", "POST /bulk",
-	"POST /bulk/{id}/stop", "GET " + livePrefix + "/", "GET /assets/",
+func Paths() []string {
+	all := []string{"GET " + livePrefix + "/", "GET /assets/"}
+	for pattern := range pages {
+		all = append(all, "GET "+pattern)
+	}
+	for pattern := range actions {
+		all = append(all, "POST "+pattern)
+	}
+	return all
 }
 
 func secured(next http.Handler) http.Handler {

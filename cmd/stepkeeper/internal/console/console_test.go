@@ -24,6 +24,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/console"
 	"github.com/stepkeeper/stepkeeper/internal/stacktest"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/protocol"
+	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
 func wants(t *testing.T, body string, texts ...string) {
@@ -331,4 +334,19 @@ type unread struct{}
 
 func (unread) Definition(context.Context, string) ([]byte, error) {
 	return nil, errors.New("AccessDenied")
+}
+
+// The failure of an earlier attempt raises no alarm on the page of an order whose step is done.
+func TestAnEarlierFailureIsNoAlarm(t *testing.T) {
+	for state, alarm := range map[core.State]bool{core.Processed: false, core.Failed: true} {
+		h := pagesOf(answering(t, func(*http.Request) any {
+			return view.Task{OrderID: "o", State: core.Processed, Ended: true, Steps: []view.Step{{
+				Name: "charge", State: state, Attempts: 2, Error: &protocol.StepError{Code: "http-503", Message: "down"},
+			}}}
+		}))
+		body := shown(t, h, "/orders/o", http.StatusOK)
+		require.Contains(t, body, "<code>http-503</code> down")
+		require.Equal(t, alarm, strings.Contains(body, "box bad"))
+		require.Equal(t, !alarm, strings.Contains(body, "An earlier attempt: "))
+	}
 }

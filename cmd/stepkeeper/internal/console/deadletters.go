@@ -99,9 +99,6 @@ func (r Redaction) anywhere() Redaction {
 
 // handleDead redrives or discards the chosen messages. It redirects to a page that shows the results.
 func (s *server) handleDead(w http.ResponseWriter, r *http.Request) {
-	if !s.mayAct(w, r) {
-		return
-	}
 	queue := r.PathValue("queue")
 	do := s.Client.Redrive
 	switch action := r.PostFormValue("action"); {

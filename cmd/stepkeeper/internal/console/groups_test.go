@@ -238,11 +238,14 @@ func TestGroupsAreSorted(t *testing.T) {
 		want := map[bool]string{false: "<strong>1,000</strong>", true: "<strong>1,000&#43;</strong>"}[more]
 		require.Contains(t, body, want)
 	}
-	for n, want := range map[int]string{
-		10_000: "10000 orders stopped, the first ", 10_001: "More than 10,000 orders stopped; this counts the newest",
+	for n, want := range map[int][3]string{
+		10_000: {"10000 orders stopped, the first ", ">10000 orders<", ">10000<"},
+		10_001: {"More than 10,000 orders stopped; this counts the newest", ">10,000+ orders<", ">10000+<"},
 	} {
 		crowd := slices.Repeat(stopped[:1], n)
-		require.Contains(t, shown(t, grouping(t, &crowd, &under), "/", http.StatusOK), want)
+		h := grouping(t, &crowd, &under)
+		wants(t, shown(t, h, "/", http.StatusOK), want[:2]...)
+		require.Contains(t, shown(t, h, "/incidents", http.StatusOK), want[2])
 	}
 }
 
@@ -321,6 +324,17 @@ func TestStatisticsOfOthers(t *testing.T) {
 				"Not known; see below.", "12:02:00 UTC–", "12:01:00 UTC4", "orders that ended: not counted",
 			},
 			[]string{"Overdue"},
+		},
+		"not called": {
+			view.Statistics{
+				From: moment(0), Interval: core.Minute,
+				Agents: []view.AgentStatistics{
+					{Agent: "ghost", NotCalled: []view.NotCalled{{Code: core.CodeNoConsumer}}},
+					{Agent: "mail", NotCalled: []view.NotCalled{{}}},
+				},
+			},
+			[]string{"1 thing needs you.", "Agent mail does not call its service", "paused nothing consumes its queue"},
+			[]string{"Agent ghost does not call"},
 		},
 		"of neither": {
 			view.Statistics{

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"strings"
@@ -21,6 +22,7 @@ type need struct {
 	What     string
 	Code     string // error code; "" if there is none
 	Affected int
+	More     bool   // true if it affects more than Affected
 	Of       string // unit of Affected: "order" or "message"; "" if the number is unknown
 	Orders   string // address of the affected orders; "" if there is none
 	Since    core.Time
@@ -40,7 +42,7 @@ func needsOf(x stopped, under open, unattended []view.Unattended, f figures, ref
 		}
 		all = append(all, need{
 			ID: "incident-" + i.Workflow + "-" + i.Step + "-" + i.Code, Kind: "failed",
-			What: i.Workflow + ": " + step + " failed", Code: i.Code, Affected: i.Count, Of: "order",
+			What: i.Workflow + ": " + step + " failed", Code: i.Code, Affected: i.Count, More: x.More, Of: "order",
 			Orders: i.Address, Since: i.First, Why: i.Text, Examples: i.Examples,
 			Do: "Repair…", Address: i.Bulk(),
 		})
@@ -79,9 +81,12 @@ func serviceNeeds(unattended []view.Unattended, f figures) (all []need) {
 	}
 	for _, a := range f.Agents {
 		for _, c := range a.NotCalled {
+			if c.Code == core.CodeNoConsumer { // the need of its queue says so
+				continue
+			}
 			all = append(all, need{
 				ID: "paused-" + a.Agent + "-" + c.Operation, Kind: "operator",
-				What: "Agent " + a.Agent + " does not call " + c.Operation, Code: c.Code, Since: c.Since,
+				What: "Agent " + a.Agent + " does not call " + cmp.Or(c.Operation, "its service"), Code: c.Code, Since: c.Since,
 				Why: render.HandedBack(c.Code), Do: "Show who waits", Address: "/waiting#agent-" + a.Agent,
 			})
 		}

@@ -139,7 +139,7 @@ func (w *world) start(listen string) {
 			Inside:     embedded.Inside{Concurrency: 64}, StatisticsEvery: time.Second,
 			Clock: port.ClockFunc(
 				func() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) }),
-			PagePaths: console.Paths, Pages: func(server string) http.Handler {
+			PagePaths: console.Paths(), Pages: func(server string) http.Handler {
 				o := console.Options{
 					Client: connect(w, server, client.WithRetry(1, time.Second)),
 					Name:   "test", Program: "stepkeeper", Log: quiet,

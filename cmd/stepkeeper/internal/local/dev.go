@@ -104,7 +104,7 @@ func NewDev(a *app.App) *cobra.Command {
 			Data: "data", Listen: strings.TrimPrefix(app.DefaultServer, "http://"), Workflows: "workflows",
 			MaxOpen: 20000, SweepEvery: 500 * time.Millisecond,
 			OnAlert:   embedded.OnAlert{Window: incident.DefaultWindow, Reminder: incident.DefaultReminder},
-			PagePaths: console.Paths, Version: app.ReadVersion().Version,
+			PagePaths: console.Paths(), Version: app.ReadVersion().Version,
 		},
 	}
 	o.Ready = o.ready
@@ -302,18 +302,12 @@ func runDev(ctx context.Context, o *devOptions) error {
 	o.Log = o.logger()
 	slog.SetDefault(o.Log) // for net/http, and for all that is logged outside the runtime
 	if o.example != "" {
-		example, err := startExample(ctx, o.example, o.Listen)
+		end, err := o.startExample(ctx)
 		if err != nil {
 			return failure.Wrap(err, failure.General, "check the space and the permissions of "+os.TempDir(),
 				"the example cannot be started")
 		}
-		defer example.close(o.Log)
-		o.Data = example.data()
-		o.Workflows = example.workflows()
-		o.Agents = example.agents()
-		o.Operations = example.operations
-		o.orders = example.orders()
-		o.next = example.next
+		defer end()
 	}
 	if err := o.check(); err != nil {
 		return err

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"maps"
 	"os"
 	"path"
@@ -30,75 +29,81 @@ const exampleOrders = 40
 // calls.
 const exampleOrder = "order"
 
-// example is a built-in workflow with its agents, in a temporary folder. The agents of exampleOrder call services,
-// which inject no faults; those of the other examples are functions of this process. At the end the folder is
-// removed, because the services always start without records.
-type example struct {
-	name       string
-	dir        string
-	listen     string                       // address of the server, for links in the workflows
-	fleet      *services.Fleet              // services of the example exampleOrder; nil for other examples
-	operations map[string]worker.Operations // agents of the other examples; nil for exampleOrder
-}
-
 func exampleNames() []string {
 	others := slices.DeleteFunc(examples.Names(), func(name string) bool { return name == exampleOrder })
 	return append([]string{exampleOrder}, others...)
 }
 
-func startExample(ctx context.Context, name, listen string) (*example, error) {
-	e := &example{name: name, listen: listen}
-	var err error
-	e.dir, err = os.MkdirTemp("", "stepkeeper-example-")
+// startExample writes the files of an example to a temporary folder, and sets the options of the server. The agents of
+// exampleOrder call services, which inject no faults; those of the other examples are functions of this process. The
+// folder is removed at the end, because the services always start without records.
+func (o *devOptions) startExample(ctx context.Context) (end func(), err error) {
+	dir, err := os.MkdirTemp("", "stepkeeper-example-")
 	if err != nil {
 		return nil, err
 	}
-	err = os.Mkdir(e.workflows(), 0o755)
+	o.Data = filepath.Join(dir, "data")
+	o.Workflows = filepath.Join(dir, "workflows")
+	err = os.Mkdir(o.Workflows, 0o755)
+	var fleet *services.Fleet
 	switch {
 	case err != nil:
-	case name == exampleOrder:
-		err = e.startOrder(ctx)
+	case o.example == exampleOrder:
+		fleet, err = o.startOrder(ctx, dir)
 	default:
-		err = e.startOne()
+		err = o.startOther(dir)
+	}
+	end = func() {
+		var err error
+		if fleet != nil {
+			err = fleet.Close()
+		}
+		err = errors.Join(err, os.RemoveAll(dir))
+		if err != nil {
+			o.Log.Warn("the example's folder is left", "folder", dir, "error", err)
+		}
 	}
 	if err != nil {
-		return nil, errors.Join(err, e.remove())
+		end()
 	}
-	return e, nil
+	return end, err
 }
 
 // startOrder writes the files of exampleOrder and starts its services. The services outlive ctx, because the server
 // may call them while it shuts down.
-func (e *example) startOrder(ctx context.Context) (err error) {
-	books := filepath.Join(e.dir, "services")
+func (o *devOptions) startOrder(ctx context.Context, dir string) (*services.Fleet, error) {
+	o.Agents = filepath.Join(dir, "agents.yaml")
+	o.orders = filepath.Join(dir, "orders.jsonl")
+	o.next = func(server string) string { return "stepkeeper" + server + " submit --wait " + o.orders }
+	books := filepath.Join(dir, "services")
 	if err := os.Mkdir(books, 0o755); err != nil {
-		return err
+		return nil, err
 	}
-	e.fleet, err = services.Start(context.WithoutCancel(ctx), services.Options{Dir: books})
+	fleet, err := services.Start(context.WithoutCancel(ctx), services.Options{Dir: books})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return errors.Join(writeShipped(e.workflows()), os.WriteFile(e.orders(), someOrders(), 0o600),
-		os.WriteFile(e.agents(), services.AgentsFile(e.fleet.URL()), 0o600))
+	return fleet, errors.Join(writeShipped(o.Workflows), os.WriteFile(o.orders, someOrders(), 0o600),
+		os.WriteFile(o.Agents, services.AgentsFile(fleet.URL()), 0o600))
 }
 
 // writeWorkflows writes the workflows of an example. It returns the names of the agents in the workflows.
-func (e *example) writeWorkflows() (agents []string, err error) {
-	flows, err := fs.Glob(examples.Files, e.name+"/*.yaml")
+func (o *devOptions) writeWorkflows() (agents []string, err error) {
+	flows, err := fs.Glob(examples.Files, o.example+"/*.yaml")
 	if err != nil {
 		return nil, err
 	}
 	for _, flow := range flows {
 		text, err := examples.Files.ReadFile(flow)
-		if !strings.HasSuffix(e.listen, ":0") { // If the port is 0, the real port is not known yet.
-			text = bytes.ReplaceAll(text, []byte("127.0.0.1:8377"), []byte(e.listen))
+		if !strings.HasSuffix(o.Listen, ":0") { // If the port is 0, the real port is not known yet.
+			text = bytes.ReplaceAll(text, []byte("127.0.0.1:8377"), []byte(o.Listen))
 		}
-		err = errors.Join(err, os.WriteFile(filepath.Join(e.workflows(), path.Base(flow)), text, 0o600))
+		err = errors.Join(err, os.WriteFile(filepath.Join(o.Workflows, path.Base(flow)), text, 0o600))
 		if err != nil {
 			return nil, err
 		}
 	}
-	files, err := source.LoadDir(e.workflows(), source.Options{})
+	files, err := source.LoadDir(o.Workflows, source.Options{})
 	for _, f := range files {
 		if f.Definition == nil {
 			return nil, f.Problems.Err()
@@ -111,25 +116,32 @@ func (e *example) writeWorkflows() (agents []string, err error) {
 	return slices.Compact(agents), err
 }
 
-// startOne writes the files of an example and makes its agents.
-func (e *example) startOne() error {
-	names, err := e.writeWorkflows()
+// startOther writes the files of another example and makes its agents.
+func (o *devOptions) startOther(dir string) error {
+	o.Agents = ""
+	o.orders = filepath.Join(dir, "order.json")
+	o.next = func(server string) string {
+		id := o.example + "-1"
+		return fmt.Sprintf("stepkeeper%s submit --workflow %s --id %s %s && stepkeeper%[1]s show %[3]s", server, o.example, id,
+			o.orders)
+	}
+	names, err := o.writeWorkflows()
 	if err != nil {
 		return err
 	}
-	order, err := examples.Files.ReadFile(e.name + "/order.json")
+	order, err := examples.Files.ReadFile(o.example + "/order.json")
 	if err != nil {
 		return err
 	}
-	outputs, err := outputsOf(e.name)
+	outputs, err := outputsOf(o.example)
 	if err != nil {
 		return err
 	}
-	e.operations = map[string]worker.Operations{}
+	o.Operations = map[string]worker.Operations{}
 	for _, agent := range names {
-		e.operations[agent] = operationsOf(agent, outputs)
+		o.Operations[agent] = operationsOf(agent, outputs)
 	}
-	return os.WriteFile(e.orders(), order, 0o600)
+	return os.WriteFile(o.orders, order, 0o600)
 }
 
 // outputsOf returns what the operations of an example return.
@@ -172,17 +184,6 @@ func operationsOf(agent string, outputs map[string][]json.RawMessage) worker.Ope
 	}}}
 }
 
-// next returns the first commands for the user to run in another terminal. server contains the flags that
-// select the server.
-func (e *example) next(server string) string {
-	if e.name == exampleOrder {
-		return "stepkeeper" + server + " submit --wait " + e.orders()
-	}
-	id := e.name + "-1"
-	return fmt.Sprintf("stepkeeper%s submit --workflow %s --id %s %s && stepkeeper%s show %s", server, e.name,
-		id, e.orders(), server, id)
-}
-
 func someOrders() []byte {
 	var b bytes.Buffer
 	n := 0
@@ -195,37 +196,4 @@ func someOrders() []byte {
 		}
 	}
 	return b.Bytes()
-}
-
-func (e *example) data() string      { return filepath.Join(e.dir, "data") }
-func (e *example) workflows() string { return filepath.Join(e.dir, "workflows") }
-
-// agents returns the name of the agents file; "" if the agents are functions.
-func (e *example) agents() string {
-	if e.operations != nil {
-		return ""
-	}
-	return filepath.Join(e.dir, "agents.yaml")
-}
-
-// orders returns the name of the file with the example's orders.
-func (e *example) orders() string {
-	if e.name == exampleOrder {
-		return filepath.Join(e.dir, "orders.jsonl")
-	}
-	return filepath.Join(e.dir, "order.json")
-}
-
-func (e *example) close(log *slog.Logger) {
-	if err := e.remove(); err != nil {
-		log.Warn("the example's folder is left", "folder", e.dir, "error", err)
-	}
-}
-
-func (e *example) remove() error {
-	var err error
-	if e.fleet != nil {
-		err = e.fleet.Close()
-	}
-	return errors.Join(err, os.RemoveAll(e.dir))
 }

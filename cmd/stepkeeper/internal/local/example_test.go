@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/stepkeeper/stepkeeper/dev/embedded"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
@@ -15,18 +16,19 @@ import (
 func TestExamplesHaveTheirAgents(t *testing.T) {
 	for _, name := range exampleNames() {
 		t.Run(name, func(t *testing.T) {
-			e, err := startExample(t.Context(), name, "127.0.0.1:0")
+			o := &devOptions{example: name, Options: embedded.Options{Listen: "127.0.0.1:0"}}
+			end, err := o.startExample(t.Context())
 			require.NoError(t, err)
-			defer func() { require.NoError(t, e.remove()) }()
-			text, err := os.ReadFile(e.agents())
-			require.Equal(t, e.operations == nil, err == nil)
-			files, err := source.LoadDir(e.workflows(), source.Options{})
+			defer func() { end(); require.NoDirExists(t, o.Workflows) }()
+			text, err := os.ReadFile(o.Agents)
+			require.Equal(t, o.Operations == nil, err == nil)
+			files, err := source.LoadDir(o.Workflows, source.Options{})
 			require.NoError(t, err)
 			for _, f := range files {
 				require.NotNil(t, f.Definition, f.Problems)
 				for _, agent := range asked(f.Definition) {
 					if name != exampleOrder || f.Definition.Name == exampleOrder { // provision has no services
-						_, inside := e.operations[agent]
+						_, inside := o.Operations[agent]
 						require.True(t, inside || strings.Contains(string(text), "  "+agent+":"), agent)
 					}
 				}

@@ -123,6 +123,8 @@ func HandedBack(code string) string {
 		return "its circuit breaker is open"
 	case core.CodeNoAgent:
 		return "it is not deployed"
+	case core.CodeNoConsumer:
+		return "nothing consumes its queue"
 	case core.CodeUnauthorized:
 		return "the service refuses its credentials"
 	case core.CodeNotYet:

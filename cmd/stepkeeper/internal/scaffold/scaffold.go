@@ -36,7 +36,7 @@ type Agent struct {
 	Name       string // name of at most 40 lower-case letters, digits and hyphens; begins with a letter
 	Do         string // name of the do operation
 	Undo       string // name of the undo operation
-	Language   string // one of Languages
+	Language   string // one of Languages; the caller has checked it
 	Module     string // path of the new Go module
 	Stepkeeper Module // required module of Stepkeeper
 }
@@ -45,9 +45,8 @@ type Agent struct {
 var Languages = []string{"go", "python", "typescript"}
 
 var (
-	namePattern      = regexp.MustCompile(`^[a-z][a-z0-9-]{0,39}$`)
-	operationPattern = regexp.MustCompile(`^[a-z][a-z0-9-]{0,39}$`)
-	pathPattern      = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._~/-]*$`)
+	namePattern = regexp.MustCompile(`^[a-z][a-z0-9-]{0,39}$`) // of agents and operations
+	pathPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._~/-]*$`)
 )
 
 // Check returns an error if one of the fields is not valid.
@@ -56,13 +55,10 @@ func (a Agent) Check() error {
 	switch {
 	case !namePattern.MatchString(a.Name):
 		return fmt.Errorf("%.60q is not an agent's name; write %s", a.Name, form)
-	case !operationPattern.MatchString(a.Do):
+	case !namePattern.MatchString(a.Do):
 		return fmt.Errorf("%.60q is not an operation's name; write %s", a.Do, form)
-	case !operationPattern.MatchString(a.Undo):
+	case !namePattern.MatchString(a.Undo):
 		return fmt.Errorf("%.60q is not an operation's name; write %s", a.Undo, form)
-	case !slices.Contains(Languages, a.Language):
-		return fmt.Errorf("agents cannot be written in %.60q; choose %s", a.Language,
-			strings.Join(Languages, ", "))
 	case a.Do == a.Undo:
 		return fmt.Errorf("the operation and its undo are both named %s; give them different names", a.Do)
 	}

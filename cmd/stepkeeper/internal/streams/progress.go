@@ -18,7 +18,7 @@ type Progress struct {
 	out   io.Writer
 	began time.Time
 	make  func(total int64) (*mpb.Progress, *mpb.Bar) // nil without a terminal
-	stop  chan struct{}                               // nil for items; for time, closed by Done
+	stop  chan struct{}                               // closed by Done; nil without lines
 	ends  sync.WaitGroup
 
 	mu          sync.Mutex
@@ -50,19 +50,31 @@ func counted(done, total int64, took time.Duration) string {
 	return fmt.Sprintf("%d / %d, about %v left", done, total, rest.Round(time.Second))
 }
 
+// Search is like Progress, for what may take minutes. Without a terminal a line every 15 seconds says how far it is.
+func (s *Streams) Search(label string, total int64) *Progress {
+	p := s.Progress(label, total)
+	p.lines(func() string {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return label + ": " + counted(p.done, p.total, time.Since(p.began))
+	})
+	return p
+}
+
 // Meanwhile starts the progress of a step whose parts cannot be counted. It usually takes the time about; 0
 // means that this is unknown. Without a terminal a line every 15 seconds says that the step goes on.
 func (s *Streams) Meanwhile(step string, about time.Duration) *Progress {
 	began := time.Now()
 	p := s.start(step, int64(about/time.Second),
 		func(decor.Statistics) string { return left(time.Since(began), about) })
-	stop := make(chan struct{})
-	p.stop = stop
-	p.ends.Go(func() {
-		_ = port.Guard(nil, "progress of a long step", func() error { // without its lines the step goes on
-			p.tick(stop, step, began, about)
-			return nil
-		})
+	p.lines(func() string {
+		took := time.Since(began)
+		if took < about { // a complete bar would disappear before the step ends
+			p.Set(int(took/time.Second), 0)
+		} else {
+			p.Set(0, 0)
+		}
+		return step + ": " + left(took, about)
 	})
 	return p
 }
@@ -101,30 +113,32 @@ func (p *Progress) to(done, total int64) {
 
 const beat = 15 * time.Second
 
-// tick moves the bar each second, or prints lines, until the step ends.
-func (p *Progress) tick(stop <-chan struct{}, step string, began time.Time, about time.Duration) {
+// lines calls says each second for a bar, and else prints what it returns, until Done.
+func (p *Progress) lines(says func() string) {
+	bar := p.make != nil
 	every := beat
-	if p.make != nil {
+	if bar {
 		every = time.Second
 	}
-	tick := time.NewTicker(every)
-	defer tick.Stop()
-	for {
-		select {
-		case <-stop:
-			return
-		case <-tick.C:
-		}
-		took := time.Since(began)
-		switch {
-		case p.make == nil:
-			fmt.Fprintf(p.out, "%s: %s\n", step, left(took, about))
-		case took < about: // a complete bar would disappear before the step ends
-			p.Set(int(took/time.Second), 0)
-		default:
-			p.Set(0, 0)
-		}
-	}
+	stop := make(chan struct{})
+	p.stop = stop
+	p.ends.Go(func() {
+		_ = port.Guard(nil, "progress of a long step", func() error { // without its lines the step goes on
+			tick := time.NewTicker(every)
+			defer tick.Stop()
+			for {
+				select {
+				case <-stop:
+					return nil
+				case <-tick.C:
+				}
+				text := says()
+				if !bar {
+					fmt.Fprintln(p.out, text)
+				}
+			}
+		})
+	})
 }
 
 func left(took, about time.Duration) string {

@@ -53,6 +53,20 @@ func TestMeanwhile(t *testing.T) {
 	}
 }
 
+// A search says every 15 seconds how far it is, also where nobody sees a bar.
+func TestSearch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, b := streams.Test(false)
+		p := s.Search("seeds", 20)
+		p.Set(5, 0)
+		time.Sleep(16 * time.Second)
+		p.Set(20, 0)
+		time.Sleep(15 * time.Second)
+		p.Done()
+		require.Equal(t, "seeds: 5 / 20, about 45s left\nseeds: 20 / 20, about 0s left\n", b.Err.String())
+	})
+}
+
 // Lines that come meanwhile reach standard error, with a bar and without.
 func TestLinesBesideAProgress(t *testing.T) {
 	for _, terminal := range []bool{false, true} {
