@@ -198,7 +198,7 @@ func told(w *world.Simulation, o *world.Order, t *protocol.Task) {
 		return
 	}
 	w.Checks.Did("18")
-	died := w.Hits[world.CrashBefore] + w.Hits[world.CrashAfter] + w.Hits[world.TimeoutAfter]
+	died := w.Faults[world.CrashBefore] + w.Faults[world.CrashAfter] + w.Faults[world.TimeoutAfter]
 	for n := 1; n <= t.StatusSeq; n++ {
 		if !o.Seen.Received[n] && (n == t.End.Seq || died == 0) {
 			w.Violate("18", "order %s is %s, and the application never received its status %d of %d", o.Id,

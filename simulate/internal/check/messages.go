@@ -16,7 +16,7 @@ import (
 func (m *move) budgets(step string) (do, undo int) {
 	all := []*core.Definition{m.def}
 	if m.o.Seen.Moved {
-		all = m.w.Known()
+		all = m.w.Known
 	}
 	for _, def := range all {
 		if i := def.Index(step); i >= 0 {

@@ -156,7 +156,7 @@ func behindIt(w *world.Simulation, t *protocol.Task, i int) {
 	svc := w.ServiceOf(worker.Call{Key: key, OrderID: t.OrderID, Run: t.Run, Step: s.Name, Grade: d.Grade},
 		d.Agent)
 	svc.Since = int64(max(s.Claim.At, s.Finish.At)) - w.Start
-	entry := port.LedgerEntry{Key: key, State: worker.StateStarted, Attempt: s.Attempt, Version: 1}
+	entry := port.LedgerEntry{Key: key, State: worker.StateStarted, Attempt: s.Attempt}
 	happened := func() {
 		svc.Applied = 1
 		svc.Known = true
@@ -199,7 +199,7 @@ func behindIt(w *world.Simulation, t *protocol.Task, i int) {
 		}
 	}
 	if svc.Grade == core.Plain || d.PointOfNoReturn {
-		w.Ledgers[agentOf(s, d)].Entries[key] = entry
+		_ = w.Ledgers[agentOf(s, d)].Move(ctx, entry) // the ledger is empty
 	}
 }
 

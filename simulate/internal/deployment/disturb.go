@@ -59,7 +59,7 @@ func expire(w *world.Simulation) {
 // version.
 func redeploy(w *world.Simulation) {
 	p := w.Procs[0]
-	if w.Newer == nil || len(p.Running) > 0 ||
+	if w.Newer() == nil || len(p.Running) > 0 ||
 		inject(w, world.AScheduler, world.CallDeploy, p.Name).Fault != world.MixedCode {
 		return
 	}

@@ -188,8 +188,8 @@ func doubt(w *world.Simulation, t *protocol.Task) bool {
 			}
 			continue
 		}
-		if d.Grade == core.Plain && def.Agents[d.Agent].KeyRetention == 0 &&
-			w.Ledgers[d.Agent].Entries[core.Key(t.OrderID, t.Run, s.Name)].State == worker.StateFailed {
+		entry, _ := w.Ledgers[d.Agent].Entry(ctx, core.Key(t.OrderID, t.Run, s.Name)) // a lookup without faults
+		if d.Grade == core.Plain && def.Agents[d.Agent].KeyRetention == 0 && entry.State == worker.StateFailed {
 			continue // the ledger proves that the refused call had no effect
 		}
 		if inDoubt(s) && (s.Resolved == nil || s.Resolved.At <= s.Claim.At) && (d.Grade == core.Plain ||

@@ -1,7 +1,6 @@
 package deployment
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -273,43 +272,35 @@ func (l leases) Acquire(_ context.Context, name, owner string, now time.Time,
 	ttl time.Duration,
 ) (ours bool, err error) {
 	w := l.p.W
-	err = portCall(w.Cur, world.CallLease, name, func(world.Fault) error {
-		held := w.Leases[name]
-		ours = held.Acquire(owner, now, ttl)
-		w.Leases[name] = held
-		return nil
+	err = portCall(w.Cur, world.CallLease, name, func(world.Fault) (err error) {
+		ours, err = w.Leases.Acquire(ctx, name, owner, now, ttl)
+		return err
 	})
 	return ours, err
 }
 
 type ledgerPort struct {
 	p *world.Process
-	l *world.Ledger
+	l *memory.Ledger
 }
 
 func (l ledgerPort) Entry(_ context.Context, key string) (e port.LedgerEntry, err error) {
-	err = portCall(l.p.W.Cur, world.CallEntry, key, func(world.Fault) error {
-		e = l.l.Entries[key]
-		e.Key = key
-		return nil
+	err = portCall(l.p.W.Cur, world.CallEntry, key, func(world.Fault) (err error) {
+		e, err = l.l.Entry(ctx, key)
+		return err
 	})
-	e.Output = bytes.Clone(e.Output)
 	return e, err
 }
 
 func (l ledgerPort) Move(_ context.Context, e port.LedgerEntry) error {
 	return portCall(l.p.W.Cur, world.CallMove, e.Key, func(f world.Fault) error {
-		before := l.l.Entries[e.Key]
-		if before.Version != e.Version {
-			return port.ErrConflict
-		}
-		e.Version++
-		e.Output = bytes.Clone(e.Output)
-		l.l.Entries[e.Key] = e
-		switch f {
-		case world.AppliedButError:
+		err := l.l.Move(ctx, e)
+		switch {
+		case err != nil:
+			return err
+		case f == world.AppliedButError:
 			return errAnswer
-		case world.OwnAsCondition:
+		case f == world.OwnAsCondition:
 			return port.ErrConflict
 		}
 		return nil

@@ -24,8 +24,8 @@ type simulatedPorts struct {
 
 func newSimulatedPorts(shards int) simulatedPorts {
 	w := &world.Simulation{
-		Quiescing: true, Shards: shards, Leases: map[string]memory.Lease{},
-		Checks: world.Checks{},
+		Quiescing: true, Shards: shards, Leases: memory.NewLeases(),
+		Result: world.Result{Stats: world.NewStats()},
 	}
 	w.Store = &world.Store{W: w, Rows: map[string]*world.Row{}, Defs: memory.NewDefinitions(), Bare: true}
 	p := &world.Process{W: w, Name: "suite", Up: true}
@@ -33,7 +33,7 @@ func newSimulatedPorts(shards int) simulatedPorts {
 	return simulatedPorts{
 		storePort{p},
 		leases{p},
-		ledgerPort{p, &world.Ledger{Entries: map[string]port.LedgerEntry{}}},
+		ledgerPort{p, memory.NewLedger()},
 		w.Store.Defs,
 	}
 }

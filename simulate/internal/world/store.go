@@ -4,17 +4,8 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/dev/memory"
-	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
-
-// Version returns the version of the stored record, or 0 if the record does not exist.
-func (s *Store) Version(id string) int64 {
-	if r := s.Rows[id]; r != nil && r.Record != nil {
-		return r.Record.Version
-	}
-	return 0
-}
 
 // Store is the simulated state store. It is strongly consistent, but its index may be stale.
 type Store struct {
@@ -68,7 +59,3 @@ func (s *Store) Task(id string) *protocol.Task {
 	}
 	return nil
 }
-
-// Ledger is the ledger table of one agent (P31, a plain service needs a ledger). All instances of the agent
-// share the table.
-type Ledger struct{ Entries map[string]port.LedgerEntry }
