@@ -72,7 +72,7 @@ func NewSimulation(sc world.Scenario, c world.Chooser) *world.Simulation {
 func putDefinitions(w *world.Simulation, all []*core.Definition) {
 	for _, d := range all {
 		if data, err := encode(w, d); err == nil {
-			_ = w.Store.Defs.PutDefinition(context.Background(), d.Hash, data)
+			_ = w.Store.PutDefinition(context.Background(), d.Hash, data)
 		}
 	}
 }
@@ -130,7 +130,7 @@ func SetUp(w *world.Simulation) {
 	if w.Waits > world.FaultTime/2 {
 		w.Through = w.Choose("world", "through", 2, 0.5) == 1
 	}
-	w.Shards = 1 + w.Choose("world", "shards", 3, 0.2)
+	w.Store.Store = memory.NewStore(1 + w.Choose("world", "shards", 3, 0.2))
 	w.Pages = w.Choose("world", "pages", 3, 0.2)
 	w.Capacity = port.MaxBatch
 	if w.Choose("world", "capacity", 2, 0.3) == 1 {
@@ -260,7 +260,7 @@ func parts(p *world.Process) engine.Parts {
 func stateOf(p *world.Process) *state.Store {
 	w := p.W
 	return state.New(state.Config{
-		Store: storePort{p}, Definitions: w.Store.Defs,
+		Store: storePort{p}, Definitions: w.Store,
 		Compile: func(hash string, data []byte) (*core.Definition, error) { return compile(w, hash, data) },
 		Encode:  func(d *core.Definition) ([]byte, error) { return encode(w, d) }, Limit: w.Room.Limit,
 		Current: func(name string) *core.Definition {

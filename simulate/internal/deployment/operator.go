@@ -128,8 +128,8 @@ func erase(w *world.Simulation, o *world.Order) {
 // halfErased reports whether an order is marked as erased but still has its content. This happens if the
 // Scheduler dies between the two writes.
 func halfErased(w *world.Simulation, o *world.Order) bool {
-	r := w.Store.Rows[o.Id]
-	return r != nil && r.Task != nil && r.Task.Erased != nil && r.Content != nil
+	t := w.Store.Task(o.Id)
+	return t != nil && t.Erased != nil && w.Store.Holds(t)
 }
 
 func undoFails(t *protocol.Task) bool {
@@ -219,7 +219,7 @@ func rests(w *world.Simulation, o *world.Order) bool {
 	t := w.Store.Task(o.Id)
 	switch {
 	case t == nil:
-		return o.Refused || w.Store.Rows[o.Id].Known() // refused, or expired after its end
+		return o.Refused || w.Store.Known(o.Id) // refused, or expired after its end
 	case !o.Acked && !o.Refused:
 		return false
 	}

@@ -105,8 +105,7 @@ type Simulation struct {
 	Expired   map[string]int64 // end of the time in which a service refuses an agent's credentials
 	Coming    map[string]int64 // end of the time in which a service replies "not yet" to a key
 	Room      Room             // size limit of documents
-	Shards    int
-	Pages     int // index rows per page of the Supervisor; 0 means the Supervisor's default
+	Pages     int              // index rows per page of the Supervisor; 0 means the Supervisor's default
 
 	Rate    float64
 	Enabled map[Fault]bool
@@ -126,7 +125,7 @@ func New(sc Scenario, c Chooser) *Simulation {
 	if sc.Begun != nil {
 		w.Start = int64(sc.Begun.At)
 	}
-	w.Store = &Store{W: w, Rows: map[string]*Row{}, Defs: memory.NewDefinitions()}
+	w.Store = &Store{Definitions: memory.NewDefinitions(), byID: map[string]*Row{}}
 	return w
 }
 
