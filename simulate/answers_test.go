@@ -75,11 +75,11 @@ func TestOutputsAndAnswers(t *testing.T) {
 		require.Nil(t, r.Violation, c.services)
 		require.GreaterOrEqual(t, r.Ends[core.Processed], 40, c.services)
 	}
-	refused := simulate.Run(described(t, output, "ok=no", "check=true"), simulate.Plain{}, simulate.Options{})
+	refused := simulate.Run(described(t, output, "ok=no", "check=true"), simulate.Plain{})
 	require.Nil(t, refused.Violation)
 	require.NotZero(t, refused.Ends[core.Compensated])
 	tape := simulate.NewTape(described(t, drawn, "ok=yes"), nil, nil)
-	again, err := tape.Scenario()
+	again, err := tape.Scenario(nil)
 	require.NoError(t, err)
 	require.Equal(t, `"yes"`, string(again.Answers["ok"]))
 	require.GreaterOrEqual(t, len(again.Services["hotels"].Outputs["reserve"]), 2)
@@ -126,7 +126,7 @@ func TestAnswersInBlocks(t *testing.T) {
 	for answer, end := range map[string]core.State{"true": core.Processed, "false": core.Compensated} {
 		sc.Answers, err = simulate.ParseAnswers([]string{"turns/inner/check=" + answer}, sc.Definition)
 		require.NoError(t, err)
-		r := simulate.Run(sc, simulate.Plain{}, simulate.Options{})
+		r := simulate.Run(sc, simulate.Plain{})
 		require.Nil(t, r.Violation)
 		require.NotZero(t, r.Ends[end], "%v", r.Ends)
 	}

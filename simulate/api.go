@@ -15,10 +15,6 @@ type (
 	Service = world.Service
 	// Services holds the services by agent.
 	Services = world.Services
-	// Begun is an order that has already run before the simulation begins.
-	Begun = world.Begun
-	// Options holds the options of a run.
-	Options = world.Options
 	// Result is the result of a run.
 	Result = world.Result
 	// Stats holds the counts of a run.
@@ -32,8 +28,6 @@ type (
 	Party = world.Party
 	// Line is one line of a run's story.
 	Line = world.Line
-	// Invariant is a condition that must hold after every event of a run.
-	Invariant = world.Invariant
 	// Point names one choice of a run.
 	Point = world.Point
 	// Chooser makes the choices of a run.
@@ -46,15 +40,17 @@ type (
 	Fault = world.Fault
 )
 
-// Parties, and the zero value of Fault.
+// Parties.
 const (
 	YourWorkflow = world.YourWorkflow
 	ReportToUs   = world.ReportToUs
-	NoFault      = world.NoFault
 )
 
 // Run simulates the scenario. The chooser makes the choices of the run.
-func Run(sc Scenario, c Chooser, o Options) Result { return deployment.Run(sc, c, o) }
+func Run(sc Scenario, c Chooser) Result { return deployment.Played(sc, c, false).Result }
+
+// Tell is like Run, and records the story of the run.
+func Tell(sc Scenario, c Chooser) Result { return deployment.Played(sc, c, true).Result }
 
 // NewSeeded returns a chooser that draws its choices with a seed.
 func NewSeeded(seed uint64) *world.Seeded { return world.NewSeeded(seed) }
@@ -65,11 +61,8 @@ func NewPlayer(choices []Choice) *world.Player { return world.NewPlayer(choices)
 // Faults returns all kinds of faults.
 func Faults() []Fault { return world.Faults() }
 
-// FaultNamed returns the fault with the given name, or NoFault if no fault has the name.
-func FaultNamed(name string) Fault { return world.FaultNamed(name) }
-
 // Invariants returns the invariants that every run must keep.
-func Invariants() []Invariant { return world.Invariants() }
+func Invariants() []world.Invariant { return world.Invariants() }
 
 // Moved returns the scenario of a stored order after a Move to the definition with the hash. The
 // parameter at is the time of the Move.

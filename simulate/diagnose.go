@@ -28,6 +28,16 @@ type Finding struct {
 	Advice bool `json:"advice,omitempty"`
 }
 
+func (f Finding) wrong() bool { return !f.Advice }
+
+// Title returns what the finding is about in one line.
+func (f Finding) Title() string {
+	if f.Advice {
+		return "advice: " + f.Text
+	}
+	return string(f.Responsible) + ": " + f.Text
+}
+
 // Diagnose checks a workflow without random faults. It returns two kinds of findings:
 //   - Without faults, an order does not end Processed, or an invariant breaks.
 //   - After the loss of one reply of a plain service, the further attempts are useless.
@@ -58,9 +68,7 @@ func Overstated(sc Scenario) (all []Finding) {
 }
 
 func diagnoseCalm(sc Scenario) []Finding {
-	w := deployment.NewSimulation(sc, Plain{})
-	deployment.SetUp(w)
-	deployment.Play(w)
+	w := deployment.Played(sc, Plain{}, false)
 	if w.Violation == nil && processed(w) >= w.Orders {
 		return nil
 	}
@@ -228,12 +236,10 @@ func diagnosePlain(sc Scenario) (all []Finding) {
 			continue
 		}
 		key := core.Key(deployment.FirstID, 0, d.Name)
-		w := deployment.NewSimulation(sc, NewPlayer([]Choice{{
+		w := deployment.Played(sc, NewPlayer([]Choice{{
 			At: world.Sites[world.AnAgent][world.CallDo],
-			Of: key, Nth: 1, Value: 1, What: world.ReplyLost.String(),
-		}}))
-		deployment.SetUp(w)
-		deployment.Play(w)
+			Of: key, Nth: 1, Value: 1, What: string(world.ReplyLost),
+		}}), false)
 		attempts := 0
 		for key := range w.ByID[deployment.FirstID].Seen.Requests {
 			if strings.HasPrefix(key, d.Name+"/") {

@@ -16,7 +16,7 @@ func TestEveryFaultIsExplained(t *testing.T) {
 	text, err := os.ReadFile("../docs/reference/simulator.md")
 	require.NoError(t, err)
 	for _, f := range simulate.Faults() {
-		require.Contains(t, string(text), "- `"+f.String()+"`: ", "%+v", f)
+		require.Contains(t, string(text), "- `"+string(f)+"`: ", "%+v", f)
 	}
 }
 

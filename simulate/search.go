@@ -3,33 +3,32 @@ package simulate
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
 // Report is the result of a search.
 type Report struct {
-	Workflow     string             `json:"workflow"`
-	Seeds        int                `json:"seeds"`
-	Orders       int                `json:"orders"`
-	Events       int                `json:"events"`
-	Seconds      float64            `json:"seconds"`
-	OrdersPerS   float64            `json:"ordersPerS"` // orders per second and worker
-	FaultsByKind map[string]int     `json:"faults"`     // number of injected faults, by kind
-	Cells        map[string]int     `json:"cells"`      // number of occurrences of each fault at each site
-	CellCount    int                `json:"cellsInAll"` // number of possible pairs of a fault and a site
-	Invariants   map[string]int     `json:"invariants"` // number of checks, by invariant
-	Ends         map[core.State]int `json:"ends"`       // number of ended orders, by state
-	Violation    *Violation         `json:"violation,omitempty"`
-	Seed         uint64             `json:"seed,omitempty"` // seed that found the violation
-	Tape         *Tape              `json:"tape,omitempty"` // tape of the shrunk run
-	Story        []Line             `json:"-"`
+	Workflow string `json:"workflow"`
+	Seeds    int    `json:"seeds"`
+	Stats
+	Seconds    float64    `json:"seconds"`
+	OrdersPerS float64    `json:"ordersPerS"` // orders per second and worker
+	CellCount  int        `json:"cellsInAll"` // number of possible pairs of a fault and a site
+	Findings   []Finding  `json:"findings"`   // problems that Examine has found without random faults
+	Violation  *Violation `json:"violation,omitempty"`
+	Seed       uint64     `json:"seed,omitempty"` // seed that found the violation
+	Tape       *Tape      `json:"tape,omitempty"` // tape of the shrunk run
+	Story      []Line     `json:"-"`
 }
+
+// Wrong reports whether a finding is more than advice.
+func (r *Report) Wrong() bool { return slices.ContainsFunc(r.Findings, Finding.wrong) }
 
 // Statement returns the conclusion that the result permits.
 func (r *Report) Statement() string {
@@ -60,6 +59,20 @@ type Search struct {
 	Stop     func() bool // called before each run; if it returns true, the search ends; may be nil
 }
 
+// Examine looks for problems without random faults (Diagnose, Overstated). If one of Diagnose is more than advice, that
+// is all. Otherwise it searches like Find.
+func Examine(sc Scenario, s Search) *Report {
+	findings := Diagnose(sc)
+	if slices.ContainsFunc(findings, Finding.wrong) {
+		s.Stop = func() bool { return true }
+	} else {
+		findings = append(findings, Overstated(sc)...)
+	}
+	r := Find(sc, s)
+	r.Findings = append(r.Findings, findings...)
+	return r
+}
+
 // Find runs simulations with one seed after another. It ends if a run breaks an invariant, or if a limit of
 // the search is reached.
 func Find(sc Scenario, s Search) *Report {
@@ -67,9 +80,9 @@ func Find(sc Scenario, s Search) *Report {
 	if s.Workers == 0 {
 		s.Workers = runtime.GOMAXPROCS(0)
 	}
+	cells, _ := world.Cells(sc.Only)
 	f := &finding{sc: sc, search: s, began: time.Now(), report: &Report{
-		Workflow: sc.Definition.Name, FaultsByKind: map[string]int{}, Cells: map[string]int{},
-		Invariants: map[string]int{}, Ends: map[core.State]int{}, CellCount: world.CellCount(sc.Only),
+		Workflow: sc.Definition.Name, Stats: world.NewStats(), CellCount: len(cells), Findings: []Finding{},
 	}}
 	f.next.Store(s.First)
 	var all sync.WaitGroup
@@ -114,9 +127,10 @@ func (f *finding) work() {
 			time.Since(f.began) > f.search.Time {
 			return
 		}
-		r := Run(f.sc, NewSeeded(seed), Options{})
+		r := Run(f.sc, NewSeeded(seed))
 		f.mu.Lock()
-		f.report.add(&r)
+		f.report.Seeds++
+		f.report.Add(r.Stats)
 		if r.Violation != nil && (f.found == nil || seed < f.report.Seed) {
 			f.report.Violation = r.Violation
 			f.report.Seed = seed
@@ -132,31 +146,11 @@ func (f *finding) work() {
 	}
 }
 
-func (r *Report) add(one *Result) {
-	r.Seeds++
-	r.Orders += one.Orders
-	r.Events += one.Steps
-	for f, n := range one.Hits {
-		if n > 0 {
-			r.FaultsByKind[world.FaultNames[f]] += n
-		}
-	}
-	for c, n := range one.Cells {
-		r.Cells[c.Site+" × "+c.Act] += n
-	}
-	for name, n := range one.Checks {
-		r.Invariants[name] += n
-	}
-	for state, n := range one.Ends {
-		r.Ends[state] += n
-	}
-}
-
 func (f *finding) conclude() {
 	choices, result := shrink(f.sc, f.found, f.search.Stop)
 	if result.Violation != nil {
 		f.report.Violation = result.Violation
 	}
 	f.report.Tape = NewTape(f.sc, choices, f.report.Violation)
-	f.report.Story = Run(f.sc, NewPlayer(choices), Options{Story: true}).Story
+	f.report.Story = Tell(f.sc, NewPlayer(choices)).Story
 }

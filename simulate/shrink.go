@@ -38,7 +38,7 @@ type shrinking struct {
 
 func (s *shrinking) run(choices []Choice) Result {
 	s.left--
-	return Run(s.sc, NewPlayer(choices), Options{})
+	return Run(s.sc, NewPlayer(choices))
 }
 
 // try runs the choices. If the same invariant breaks, try keeps the choices that the run used and returns

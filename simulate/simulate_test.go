@@ -46,7 +46,7 @@ steps:
 	require.Contains(t, all[0].Fix, "--services, as in pricing: {quote: {output: {total: …}}}")
 	sc.Prepare()
 	for seed := range uint64(100) {
-		require.Nil(t, simulate.Run(sc, simulate.NewSeeded(seed), simulate.Options{}).Violation, "%+v", seed)
+		require.Nil(t, simulate.Run(sc, simulate.NewSeeded(seed)).Violation, "%+v", seed)
 	}
 }
 
@@ -94,7 +94,7 @@ steps:
 		require.Equal(t, simulate.YourWorkflow, found[0].Responsible, name)
 		require.Contains(t, found[0].Text, why, name)
 		for seed := range uint64(30) {
-			require.Nil(t, simulate.Run(sc, simulate.NewSeeded(seed), simulate.Options{}).Violation, name)
+			require.Nil(t, simulate.Run(sc, simulate.NewSeeded(seed)).Violation, name)
 		}
 	}
 }
@@ -150,7 +150,7 @@ func TestNothingToUndoAfterNoReturn(t *testing.T) {
 			"grade: fenced, pointOfNoReturn: true}\n  mail: " + step + "\n"
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 		sc := simulate.Scenario{Definition: load(t, file), Only: []simulate.Fault{
-			simulate.FaultNamed("contradictory-reply"), simulate.FaultNamed("hang"),
+			simulate.Fault("contradictory-reply"), simulate.Fault("hang"),
 		}}
 		r := simulate.Find(sc, simulate.Search{Seeds: 300, First: 1})
 		require.Nil(t, r.Violation, name)

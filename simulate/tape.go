@@ -34,13 +34,20 @@ func NewTape(sc Scenario, choices []Choice, v *Violation) *Tape {
 	return t
 }
 
-// Scenario returns the scenario of the recorded run.
-func (t *Tape) Scenario() (Scenario, error) {
+// Scenario returns the scenario of the recorded run. If def is not nil, it takes the place of the recorded workflow,
+// whose name it must have.
+func (t *Tape) Scenario(def *core.Definition) (Scenario, error) {
 	all, err := deployment.SealedAll(append([]json.RawMessage{t.Workflow}, t.Children...))
 	if err != nil {
 		return Scenario{}, fmt.Errorf("the workflow of the tape: %w", err)
 	}
-	sc := Scenario{Definition: all[0], Services: t.Services, Order: t.Order, Answers: t.Answers}
+	if def == nil {
+		def = all[0]
+	} else if def.Name != all[0].Name {
+		return Scenario{}, fmt.Errorf("the tape was recorded of the workflow %s, and the file has the workflow %s",
+			all[0].Name, def.Name)
+	}
+	sc := Scenario{Definition: def, Services: t.Services, Order: t.Order, Answers: t.Answers}
 	if t.Task == nil {
 		return sc, nil
 	}
@@ -48,18 +55,18 @@ func (t *Tape) Scenario() (Scenario, error) {
 	if err != nil {
 		return Scenario{}, fmt.Errorf("the order of the tape: %w", err)
 	}
-	sc.Begun = &Begun{Task: task, At: t.At}
+	sc.Begun = &world.Begun{Task: task, At: t.At}
 	sc.Orders = 1
 	return sc, nil
 }
 
-// Play runs the tape.
-func (t *Tape) Play(o Options) (Result, error) {
-	sc, err := t.Scenario()
+// Play runs the tape, and records the story. Scenario tells what def is.
+func (t *Tape) Play(def *core.Definition) (Scenario, Result, error) {
+	sc, err := t.Scenario(def)
 	if err != nil {
-		return Result{}, err
+		return sc, Result{}, err
 	}
-	return deployment.Run(sc, NewPlayer(t.Choices), o), nil
+	return sc, Tell(sc, NewPlayer(t.Choices)), nil
 }
 
 // Tape records a run as a list of the choices that are not 0. The choice 0 means no fault and no delay.

@@ -24,18 +24,13 @@ type Store struct {
 	seq  int64
 }
 
-type row struct {
-	Row
-	seq int64 // order of creation, for rows that were created in the same millisecond
-}
-
 // NewStore returns an empty store. Its due index has the given number of shards, at least 1.
 func NewStore(shards int) *Store {
 	return &Store{shards: max(shards, 1), rows: map[string]*row{}}
 }
 
 func newestFirst(a, b *row) int {
-	return cmp.Or(b.Record.Created.Compare(a.Record.Created), cmp.Compare(b.seq, a.seq))
+	return cmp.Or(b.record.Created.Compare(a.record.Created), cmp.Compare(b.seq, a.seq))
 }
 
 // Shards returns the number of shards of the due index.
@@ -64,7 +59,7 @@ func (s *Store) commit(w *port.Write) error {
 		s.seq++
 		next.seq = s.seq
 	}
-	if err := next.Write(w); err != nil {
+	if err := next.write(w); err != nil {
 		return err
 	}
 	s.rows[w.Record.ID] = &next
@@ -82,7 +77,7 @@ func (s *Store) Place(ctx context.Context, id string, version int64, bucket port
 	if stored := s.rows[id]; stored != nil {
 		next = *stored
 	}
-	if err := next.Place(id, version, bucket, at); err != nil {
+	if err := next.place(id, version, bucket, at); err != nil {
 		return err
 	}
 	s.rows[id] = &next
@@ -99,7 +94,7 @@ func (s *Store) Forget(ctx context.Context, ids []string) error {
 	defer s.mu.Unlock()
 	for _, id := range ids {
 		if r := s.rows[id]; r != nil {
-			r.Expire()
+			*r = row{ended: r.known()}
 		}
 	}
 	return nil
@@ -116,7 +111,7 @@ func (s *Store) Load(ctx context.Context, ids []string) ([]*port.Record, []error
 	defer s.mu.RUnlock()
 	for i, id := range ids {
 		if r := s.rows[id]; r != nil {
-			records[i] = r.Load()
+			records[i] = r.load()
 		}
 	}
 	return records, make([]error, len(ids))
@@ -129,11 +124,10 @@ func (s *Store) Content(ctx context.Context, id, hash string) ([]byte, error) {
 	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	var r Row
-	if stored := s.rows[id]; stored != nil {
-		r = stored.Row
+	if r := s.rows[id]; r != nil && r.content != nil && r.hash == hash {
+		return bytes.Clone(r.content), nil
 	}
-	return r.ContentOf(id, hash)
+	return nil, fmt.Errorf("content of order %q: %w", id, port.ErrNotFound)
 }
 
 // Erase removes the content that is stored outside the record.
@@ -143,8 +137,8 @@ func (s *Store) Erase(ctx context.Context, id, hash string) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if r := s.rows[id]; r != nil {
-		r.Erase(hash)
+	if r := s.rows[id]; r != nil && r.hash == hash {
+		r.content = nil
 	}
 	return nil
 }
@@ -157,7 +151,7 @@ func (s *Store) Ended(ctx context.Context, id string) (bool, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	r := s.rows[id]
-	return r != nil && r.Ended, nil
+	return r != nil && r.ended, nil
 }
 
 // Due returns the due entries of one shard, earliest first. The entries are never stale.
@@ -169,13 +163,23 @@ func (s *Store) Due(ctx context.Context, bucket port.Bucket, shard int, before t
 	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return Due(func(yield func(*port.Record) bool) {
-		for id, r := range s.rows {
-			if port.ShardOf(id, s.shards) == shard && !yield(r.Record) {
-				return
-			}
+	var found []port.Due
+	for id, r := range s.rows {
+		if r.record == nil || r.record.Bucket != bucket || r.record.IndexAt.After(before) ||
+			port.ShardOf(id, s.shards) != shard {
+			continue
 		}
-	}, bucket, before, after, limit), nil
+		if d := (port.Due{ID: id, At: r.record.IndexAt}); after == nil || EarliestFirst(d, *after) > 0 {
+			found = append(found, d)
+		}
+	}
+	slices.SortFunc(found, EarliestFirst)
+	return found[:max(0, min(limit, len(found)))], nil
+}
+
+// EarliestFirst compares two index entries by time and then by ID.
+func EarliestFirst(a, b port.Due) int {
+	return cmp.Or(a.At.Compare(b.At), strings.Compare(a.ID, b.ID))
 }
 
 // List returns a page of the selected records. It supports every combination of conditions.
@@ -199,7 +203,7 @@ func (s *Store) List(ctx context.Context, q port.Query) (port.Page, error) {
 	}
 	var rows []*row
 	for _, r := range s.rows {
-		if r.Record != nil && (start == nil || newestFirst(start, r) < 0) && q.Selects(r.Record) {
+		if r.record != nil && (start == nil || newestFirst(start, r) < 0) && q.Selects(r.record) {
 			rows = append(rows, r)
 		}
 	}
@@ -213,13 +217,13 @@ func (s *Store) List(ctx context.Context, q port.Query) (port.Page, error) {
 		page.Next = cursor(rows[q.Limit-1])
 	}
 	for _, r := range rows {
-		page.Records = append(page.Records, *r.Load())
+		page.Records = append(page.Records, *r.load())
 	}
 	return page, nil
 }
 
 func cursor(r *row) string {
-	return strconv.FormatInt(r.Record.Created.UnixMilli(), 36) + "." + strconv.FormatInt(r.seq, 36)
+	return strconv.FormatInt(r.record.Created.UnixMilli(), 36) + "." + strconv.FormatInt(r.seq, 36)
 }
 
 func parseCursor(text string) (*row, error) {
@@ -229,7 +233,7 @@ func parseCursor(text string) (*row, error) {
 		var n int64
 		n, err = strconv.ParseInt(seq, 36, 64)
 		if err == nil {
-			return &row{Row{Record: &port.Record{Created: time.UnixMilli(ms).UTC()}}, n}, nil
+			return &row{record: &port.Record{Created: time.UnixMilli(ms).UTC()}, seq: n}, nil
 		}
 	}
 	return nil, fmt.Errorf("%w: %.40q is not one of a page of this store; start again without a cursor",

@@ -35,7 +35,7 @@ func TestCalmSimulations(t *testing.T) {
 			Services:   sim.Services{"warehouse": {Latency: 4 * core.Second}},
 		}
 		sc.Prepare()
-		r := simulate.Run(sc, simulate.Plain{}, simulate.Options{})
+		r := simulate.Run(sc, simulate.Plain{})
 		require.Equal(t, clean, r.Violation == nil && r.Orders > 0 && r.Ends[core.Processed] == r.Orders, file)
 	}
 }

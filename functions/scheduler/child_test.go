@@ -257,8 +257,11 @@ func parentOfTwo(t *testing.T, enough json.RawMessage) (w *actorstest.World, sta
 	parent := actorstest.Definition()
 	parent.Steps = []core.StepDefinition{{
 		Name: "all", OnFailure: core.OnFailureUndo,
-		Input: json.RawMessage(`{}`),
-		Each:  &core.Each{Workflow: "order", Definition: core.DefinitionHash(child), Concurrency: 2, Enough: enough},
+		Input: json.RawMessage(`"${ order.items }"`),
+		Each: &core.Each{
+			Workflow: "order", Definition: core.DefinitionHash(child), Order: json.RawMessage(`"${ item }"`), Concurrency: 2,
+			Enough: enough,
+		},
 	}}
 	w = actorstest.New(t, parent)
 	require.NoError(t, w.Defs.PutDefinition(ctx, core.DefinitionHash(child), child))

@@ -99,7 +99,7 @@ func inBacklog(c *scheduler.Config) {
 }
 
 // bomb is an expression that panics for one order.
-type bomb struct{ actorstest.Expressions }
+type bomb struct{ core.Expressions }
 
 func (b bomb) Input(step int, env core.Environment) (json.RawMessage, error) {
 	if env.OrderID == "o-bomb" {
@@ -110,8 +110,9 @@ func (b bomb) Input(step int, env core.Environment) (json.RawMessage, error) {
 
 func TestOneBadMessageAffectsNoOther(t *testing.T) {
 	def := actorstest.Definition()
-	def.Expr = bomb{}
-	w := actorstest.New(t, def).Boot()
+	w := actorstest.New(t, def)
+	def.Expr = bomb{def.Expr}
+	w.Boot()
 	body := func(text string) port.Delivery {
 		return port.Delivery{Message: port.Message{Body: []byte(text)}}
 	}
@@ -294,8 +295,11 @@ func TestUndoTooLargeForItsQueue(t *testing.T) {
 }
 
 func TestStatusTooLargeIsReportedWithoutItsOutput(t *testing.T) {
-	w, asked := begun(t)
-	w.Limit = 4000
+	def := actorstest.Definition()
+	def.Output = json.RawMessage(`["${ steps.a.output }","${ steps.b.output }","${ steps.c.output }"]`)
+	w := actorstest.New(t, def).Boot()
+	w.Scheduler.Handle(ctx, port.Intake, deliver(actorstest.Order("o-1")))
+	asked := requests(t, w)
 	for _, step := range []string{"a", "b", "c"} {
 		r := actorstest.Done(asked["o-1 "+step+"/1 do"])
 		r.Output = json.RawMessage(`"` + strings.Repeat("x", 1500) + `"`)

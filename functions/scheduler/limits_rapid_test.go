@@ -57,6 +57,7 @@ func family(rt *rapid.T, long, alone bool) (defs []*core.Definition) {
 		def.Steps[0].Name = name("a")
 		def.Steps[0].Agent = agent
 		def.Steps[0].Retry.MaxFailures = 1
+		def.Output = fmt.Appendf(nil, `["${ steps.%s.output }"]`, name("a"))
 		if alone || level > 0 {
 			def.Steps[0].Input = nil
 		}
@@ -71,7 +72,8 @@ func family(rt *rapid.T, long, alone bool) (defs []*core.Definition) {
 				Each: &core.Each{Workflow: below.Name, Definition: below.Hash, Concurrency: 20},
 			}
 			if !alone {
-				each.Input = json.RawMessage(`{}`)
+				each.Input = json.RawMessage(`"${ order.items }"`)
+				each.Each.Order = json.RawMessage(`"${ item }"`)
 				each.Each.Collect = true
 			}
 			def.Steps = []core.StepDefinition{each, def.Steps[0]}

@@ -24,6 +24,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/state"
+	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
 // Visibility is the visibility timeout of each batch that an actor receives.
@@ -81,12 +82,9 @@ type Entry struct {
 // "desk" and "events".
 func New(t testing.TB, def *core.Definition) *World {
 	t.Helper()
-	def.Link()
-	stored, err := json.Marshal(def)
-	if err != nil {
+	if err := workflow.Seal(def); err != nil {
 		t.Fatal(err)
 	}
-	def.Hash = core.DefinitionHash(stored)
 	w := &World{
 		t: t, Clock: memory.NewClock(Start), Store: memory.NewStore(4), Defs: memory.NewDefinitions(),
 		Leases: memory.NewLeases(),
@@ -165,15 +163,7 @@ func (w *World) Control() port.Queue { return w.queue(port.Control) }
 func (w *World) NewState(store port.Store, cached int) *state.Store {
 	return state.New(state.Config{
 		Store: store, Definitions: definitions{w.Defs, w}, CacheTasks: cached,
-		Encode: func(d *core.Definition) ([]byte, error) { return json.Marshal(d) },
-		Compile: func(hash string, data []byte) (*core.Definition, error) {
-			d := &core.Definition{}
-			err := json.Unmarshal(data, d)
-			d.Hash = hash
-			d.Expr = Expressions{}
-			d.Link()
-			return d, err
-		},
+		Encode: workflow.Encode, Compile: workflow.Decode,
 		Current: func(name string) *core.Definition {
 			if name != w.Def.Name {
 				return nil
@@ -414,7 +404,7 @@ func Definition() *core.Definition {
 		Multiplier: 2, Jitter: 0.5,
 	}}
 	def := &core.Definition{
-		Schema: 1, Name: "order", Agents: map[string]core.AgentDefinition{}, Expr: Expressions{},
+		Schema: 1, Name: "order", Agents: map[string]core.AgentDefinition{},
 		Output: json.RawMessage(`{}`), Grace: 5 * core.Second, ResendAfter: 30 * core.Second, HopBudget: 100,
 		Notify: []core.StatusKind{
 			core.StatusReceived, core.StatusStarted, core.StatusStepFinished,
@@ -424,7 +414,7 @@ func Definition() *core.Definition {
 	}
 	for _, name := range []string{"a", "b", "c"} {
 		def.Steps = append(def.Steps, core.StepDefinition{
-			Name: name, Agent: "agent-" + name, Operation: "do-" + name, Input: json.RawMessage(`{}`),
+			Name: name, Agent: "agent-" + name, Operation: "do-" + name, Input: json.RawMessage(`{"order":"${ order }"}`),
 			Timeout: 10 * core.Second, MaxQueueTime: core.Day, Retry: retry,
 			OnFailure: core.OnFailureUndo, Grade: core.Fenced,
 			Undo: &core.Undo{Operation: "undo-" + name, Timeout: 10 * core.Second, Retry: retry},

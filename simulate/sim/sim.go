@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -71,8 +72,8 @@ func Only(t testing.TB, faults ...string) Option {
 	t.Helper()
 	return func(c *check) {
 		for _, name := range faults {
-			f := simulate.FaultNamed(name)
-			if f == simulate.NoFault {
+			f := simulate.Fault(name)
+			if !slices.Contains(simulate.Faults(), f) {
 				t.Fatalf("there is no fault %q", name)
 			}
 			c.scenario.Only = append(c.scenario.Only, f)
@@ -132,24 +133,29 @@ func CheckDefinition(t testing.TB, def *core.Definition, options ...Option) *Rep
 		t.Fatal(err)
 	}
 	c.scenario = fitted
-	if c.wanted == "" {
-		for _, f := range simulate.Overstated(c.scenario) {
-			t.Errorf("%s: %s\nfix: %s", f.Responsible, f.Text, f.Fix)
-		}
-	}
 	c.replay(t)
-	r := simulate.Find(c.scenario, c.search)
+	search := simulate.Examine
+	if c.wanted != "" {
+		search = simulate.Find
+	}
+	r := search(c.scenario, c.search)
+	for _, f := range r.Findings {
+		report := t.Errorf
+		if f.Advice {
+			report = t.Logf
+		}
+		report("%s\nFix: %s.", f.Title(), f.Fix)
+	}
 	switch {
 	case c.wanted != "" && (r.Violation == nil || r.Violation.Invariant != c.wanted):
 		t.Errorf("invariant %s should break; found was: %s", c.wanted, r.Statement())
 	case c.wanted != "":
-		t.Logf("as it must: %s\n%s", r.Statement(), storyOf(r))
+		t.Logf("as it must: %s\n%s", r.Statement(), storyOf(r.Story, r.Violation))
 	case r.Violation != nil:
-		t.Errorf("%s\n%s\nfound by seed %d\n%s%s", r.Statement(), r.Violation.Explain(c.scenario), r.Seed,
-			storyOf(r), c.keep(r))
+		t.Errorf("%s\n%s\nfound by seed %d\n%s%s", r.Statement(), r.Violation.Describe(c.scenario), r.Seed,
+			storyOf(r.Story, r.Violation), c.keep(r))
 	default:
-		t.Logf("%s (%d orders, %d faults in %d cells)", r.Statement(), r.Orders, sum(r.FaultsByKind),
-			len(r.Cells))
+		t.Logf("%s (%d orders, %d faults in %d cells)", r.Statement(), r.Orders, sum(r.Faults), len(r.Cells))
 	}
 	return r
 }
@@ -163,19 +169,12 @@ func Replay(t testing.TB, workflow, tape string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sc, err := recorded.Scenario()
+	sc, r, err := recorded.Play(def)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if sc.Definition.Name != def.Name {
-		t.Fatalf("the tape was recorded of the workflow %s, and %s is %s", sc.Definition.Name, workflow,
-			def.Name)
-	}
-	sc.Definition = def
-	r := simulate.Run(sc, simulate.NewPlayer(recorded.Choices), simulate.Options{Story: true})
 	if r.Violation != nil {
-		t.Errorf("invariant %v\nThe rule: %s.\n%s\n%s", r.Violation, r.Violation.Rule(),
-			r.Violation.Explain(sc), storyOf(&Report{Story: r.Story, Violation: r.Violation}))
+		t.Errorf("invariant %v\n%s\n%s", r.Violation, r.Violation.Describe(sc), storyOf(r.Story, r.Violation))
 	}
 }
 
@@ -198,7 +197,7 @@ func (c *check) replay(t testing.TB) {
 		if sc.Definition.Name != nameOf(tape) {
 			continue
 		}
-		if r := simulate.Run(sc, simulate.NewPlayer(tape.Choices), simulate.Options{}); r.Violation != nil {
+		if r := simulate.Run(sc, simulate.NewPlayer(tape.Choices)); r.Violation != nil {
 			t.Errorf("the tape %s: invariant %v", file, r.Violation)
 		}
 	}
@@ -226,15 +225,15 @@ func (c *check) keep(r *Report) string {
 	return "replay: stepkeeper simulate --replay " + file
 }
 
-func storyOf(r *Report) string {
+func storyOf(story []simulate.Line, v *simulate.Violation) string {
 	var b strings.Builder
-	for _, l := range simulate.About(r.Story, r.Violation) {
+	for _, l := range simulate.About(story, v) {
 		fmt.Fprintln(&b, l)
 	}
 	return b.String()
 }
 
-func sum(m map[string]int) (n int) {
+func sum(m map[simulate.Fault]int) (n int) {
 	for _, v := range m {
 		n += v
 	}

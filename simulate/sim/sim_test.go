@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/simulate"
 	"github.com/stepkeeper/stepkeeper/simulate/sim"
 )
 
@@ -53,6 +54,21 @@ func TestCheckFails(t *testing.T) {
 	require.Empty(t, corrected.errors)
 	require.Len(t, corrected.logs, 1)
 	require.Contains(t, corrected.logs[0], "No violation in 50 seeds")
+}
+
+// TestCheckWithoutFaults checks that a test fails if an order does not end Processed although nothing goes wrong, as the
+// command does. Advice fails no test.
+func TestCheckWithoutFaults(t *testing.T) {
+	r := &recorder{TB: t}
+	report := sim.Check(r, "../../examples/order/order.yaml", sim.Seeds(50), sim.Corpus(""))
+	require.Len(t, r.errors, 1)
+	require.Contains(t, r.errors[0], "your workflow: with nothing going wrong an order does not end Processed")
+	require.Contains(t, r.errors[0], "sim.Order in a test")
+	require.Zero(t, report.Seeds)
+	r = &recorder{TB: t}
+	sim.Check(r, "../../examples/wrong-workflows/asks-in-vain.yaml", sim.Seeds(50), sim.Corpus(""))
+	require.Empty(t, r.errors)
+	require.Contains(t, r.logs[0], "advice: when one answer of the plain service behind carrier is lost")
 }
 
 // TestBreaks checks that a test that demonstrates a wrong workflow fails if nothing breaks.
@@ -101,13 +117,13 @@ func TestWhatIsRun(t *testing.T) {
 	other := sim.Check(t, transfer, sim.Seeds(40), sim.Corpus(""), sim.From(1000))
 	require.Equal(t, 40, first.Seeds)
 	require.Equal(t, 40, other.Seeds)
-	require.NotEqual(t, other.FaultsByKind, first.FaultsByKind)
-	often := func(a, b string) int { return first.FaultsByKind[a] - first.FaultsByKind[b] }
-	name := slices.MaxFunc(slices.Sorted(maps.Keys(first.FaultsByKind)), often)
+	require.NotEqual(t, other.Faults, first.Faults)
+	often := func(a, b simulate.Fault) int { return first.Faults[a] - first.Faults[b] }
+	name := slices.MaxFunc(slices.Sorted(maps.Keys(first.Faults)), often)
 	only := sim.Check(t, transfer, sim.Seeds(40), sim.Corpus(""),
-		sim.Only(t, name))
-	require.Len(t, only.FaultsByKind, 1)
-	require.NotZero(t, only.FaultsByKind[name])
+		sim.Only(t, string(name)))
+	require.Len(t, only.Faults, 1)
+	require.NotZero(t, only.Faults[name])
 	require.LessOrEqual(t, sim.Check(t, transfer, sim.Seeds(1_000_000), sim.Corpus(""), sim.For(time.Nanosecond)).Seeds,
 		1000)
 }

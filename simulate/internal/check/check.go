@@ -94,12 +94,11 @@ func (m *move) did(names ...string) {
 
 // checkEffects compares the effects in the remote services with the state of the task.
 func checkEffects(w *world.Simulation, o *world.Order) {
-	r := w.Store.Rows[o.Id]
-	if r == nil || r.Task == nil {
+	t := w.Store.Task(o.Id)
+	if t == nil {
 		return
 	}
-	t := r.Task
-	if t.Apart() && r.Content == nil {
+	if t.Apart() && !w.Store.Holds(t) {
 		w.Violate("2", "the order of %s is kept apart, and it is not there", o.Id)
 	}
 	if !t.Terminal() || t.ProcessState == core.Closed { // a closed order keeps its effects
@@ -172,7 +171,7 @@ func Audit(w *world.Simulation) {
 		w.Checks.Did("5")
 		w.Checks.Did("19")
 		w.Checks.Did("P26")
-		if r := w.Store.Rows[o.Id]; o.Acked && !r.Known() {
+		if o.Acked && !w.Store.Known(o.Id) {
 			w.Violate("P26", "order %s was acknowledged, and its ID is gone", o.Id)
 		}
 		o.Seen.Dirty = true
@@ -198,7 +197,7 @@ func told(w *world.Simulation, o *world.Order, t *protocol.Task) {
 		return
 	}
 	w.Checks.Did("18")
-	died := w.Hits[world.CrashBefore] + w.Hits[world.CrashAfter] + w.Hits[world.TimeoutAfter]
+	died := w.Faults[world.CrashBefore] + w.Faults[world.CrashAfter] + w.Faults[world.TimeoutAfter]
 	for n := 1; n <= t.StatusSeq; n++ {
 		if !o.Seen.Received[n] && (n == t.End.Seq || died == 0) {
 			w.Violate("18", "order %s is %s, and the application never received its status %d of %d", o.Id,
@@ -212,7 +211,7 @@ func told(w *world.Simulation, o *world.Order, t *protocol.Task) {
 func Letters(w *world.Simulation) {
 	for _, name := range w.Names {
 		for _, l := range w.Queues[name].Dead {
-			if id := world.AboutOrder(l.Message); id != "" && w.Store.Rows[id] == nil {
+			if id := world.AboutOrder(l.Message); id != "" && !w.Store.Known(id) {
 				if o := w.ByID[id]; o != nil && !o.Refused {
 					w.Violate("19",
 						"a message of %s stands in the dead letters of %s, and nothing else is known of it",

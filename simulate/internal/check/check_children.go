@@ -41,7 +41,7 @@ func (m *move) inDoubt(s *protocol.Step, o protocol.OpenChild) {
 		return
 	}
 	id := core.Parent{OrderID: m.after.OrderID, Run: m.after.Run, Step: s.Name, Index: o.Index}.ChildID()
-	if !m.w.Store.Rows[id].Known() {
+	if !m.w.Store.Known(id) {
 		m.fail("P41", "step %s is in doubt about its child %s, which never existed", s.Name, id)
 	}
 }

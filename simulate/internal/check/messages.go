@@ -16,7 +16,7 @@ import (
 func (m *move) budgets(step string) (do, undo int) {
 	all := []*core.Definition{m.def}
 	if m.o.Seen.Moved {
-		all = m.w.Known()
+		all = m.w.Known
 	}
 	for _, def := range all {
 		if i := def.Index(step); i >= 0 {
@@ -68,7 +68,7 @@ func Taken(w *world.Simulation, m port.Message) {
 	switch v := m.Value.(type) {
 	case *message.Control:
 		w.Checks.Did("P17")
-		if v.Kind() == message.Cancel && !w.Store.Rows[v.OrderID].Known() {
+		if v.Kind() == message.Cancel && !w.Store.Known(v.OrderID) {
 			w.Violate("P17", "a Cancel of %s was deleted, and nothing is stored of it", v.OrderID)
 		}
 	case *message.Reply:
@@ -143,7 +143,7 @@ func sentRequest(w *world.Simulation, p *world.Process, r *message.Request) {
 	if p.Role == world.ASupervisor {
 		w.Violate("P16", "the Supervisor sent a request for step %s of %s", r.Step, r.OrderID)
 	}
-	if o == nil || t == nil && w.Store.Rows[r.OrderID] == nil {
+	if o == nil || t == nil && !w.Store.Known(r.OrderID) {
 		w.Violate("P12", "a request of %s was sent before its task was stored", r.OrderID)
 		return
 	}

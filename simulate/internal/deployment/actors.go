@@ -62,24 +62,8 @@ func (e ear) WithGroup(string) slog.Handler { return e }
 
 // NewSimulation returns the simulation of a scenario before any choice is made.
 func NewSimulation(sc world.Scenario, c world.Chooser) *world.Simulation {
-	w := &world.Simulation{
-		Sc: sc, Chooser: c, Def: sc.Definition, Queues: map[string]*world.Queue{},
-		Services: map[string]*world.Remote{},
-		Ledgers:  map[string]*world.Ledger{}, ByID: map[string]*world.Order{},
-		Leases: map[string]memory.Lease{}, Answered: map[string]bool{},
-		Traits: map[string]world.Trait{}, Outages: map[string]int64{}, Expired: map[string]int64{},
-		Coming: map[string]int64{}, Nth: world.Counters.Get().(map[world.Occasion]int),
-		Hash: 14695981039346656037, Checks: world.Checks{}, Newer: sc.Newer(),
-		Defs: sc.Definitions(),
-	}
-	w.Start = world.Noon
-	if sc.Begun != nil {
-		w.Start = int64(sc.Begun.At)
-	}
-	w.Cells = map[world.Cell]int{}
-	w.Ends = map[core.State]int{}
-	w.Below = sc.Families()
-	w.Store = &world.Store{W: w, Rows: map[string]*world.Row{}, Defs: memory.NewDefinitions()}
+	sc.Prepare()
+	w := world.New(sc, c)
 	putDefinitions(w, slices.Concat(w.Defs[1:], w.Below)) // these definitions count as pinned by other orders
 	return w
 }
@@ -88,7 +72,7 @@ func NewSimulation(sc world.Scenario, c world.Chooser) *world.Simulation {
 func putDefinitions(w *world.Simulation, all []*core.Definition) {
 	for _, d := range all {
 		if data, err := encode(w, d); err == nil {
-			_ = w.Store.Defs.PutDefinition(context.Background(), d.Hash, data)
+			_ = w.Store.PutDefinition(context.Background(), d.Hash, data)
 		}
 	}
 }
@@ -128,7 +112,7 @@ func SetUp(w *world.Simulation) {
 	for _, a := range w.Agents {
 		character(w, a)
 		open(w, port.Requests(a), 1)
-		w.Ledgers[a] = &world.Ledger{Entries: map[string]port.LedgerEntry{}}
+		w.Ledgers[a] = memory.NewLedger()
 	}
 	w.Until = world.FaultTime
 	if kept := w.Kept(); kept > 0 && w.Enabled[world.KeyForgotten] && w.Choose("world", "long", 2, 0.5) == 1 {
@@ -146,7 +130,7 @@ func SetUp(w *world.Simulation) {
 	if w.Waits > world.FaultTime/2 {
 		w.Through = w.Choose("world", "through", 2, 0.5) == 1
 	}
-	w.Shards = 1 + w.Choose("world", "shards", 3, 0.2)
+	w.Store.Store = memory.NewStore(1 + w.Choose("world", "shards", 3, 0.2))
 	w.Pages = w.Choose("world", "pages", 3, 0.2)
 	w.Capacity = port.MaxBatch
 	if w.Choose("world", "capacity", 2, 0.3) == 1 {
@@ -181,7 +165,7 @@ func start(w *world.Simulation, instances int, taken []string) {
 func swarm(w *world.Simulation) {
 	rates := [...]float64{0.004, 0.001, 0.01, 0.02, 0.05, 0}
 	w.Rate = rates[unrecorded(w, "rate", len(rates))]
-	for f := world.NoFault + 1; f < world.FaultCount; f++ {
+	for _, f := range world.Faults() {
 		w.Enabled[f] = unrecorded(w, "swarm", 2) == 0 && (w.Sc.Only == nil || slices.Contains(w.Sc.Only, f))
 	}
 }
@@ -276,7 +260,7 @@ func parts(p *world.Process) engine.Parts {
 func stateOf(p *world.Process) *state.Store {
 	w := p.W
 	return state.New(state.Config{
-		Store: storePort{p}, Definitions: w.Store.Defs,
+		Store: storePort{p}, Definitions: w.Store,
 		Compile: func(hash string, data []byte) (*core.Definition, error) { return compile(w, hash, data) },
 		Encode:  func(d *core.Definition) ([]byte, error) { return encode(w, d) }, Limit: w.Room.Limit,
 		Current: func(name string) *core.Definition {
@@ -284,7 +268,7 @@ func stateOf(p *world.Process) *state.Store {
 			case name != w.Def.Name:
 				return nil
 			case p.Deploy > 0:
-				return w.Newer
+				return w.Newer()
 			}
 			return w.Def
 		},
@@ -294,7 +278,7 @@ func stateOf(p *world.Process) *state.Store {
 // encode returns the cached encoding of a definition if the scenario has one. The cache is valid because a
 // definition never changes after it has a hash.
 func encode(w *world.Simulation, d *core.Definition) ([]byte, error) {
-	if data := w.Sc.Forms[d.Hash]; data != nil {
+	if data := w.Forms[d.Hash]; data != nil {
 		return data, nil
 	}
 	return workflow.Encode(d)
@@ -443,9 +427,9 @@ func tick(w *world.Simulation) {
 		return
 	case world.TicksOverlap:
 		w.Trace("world", "", "two ticks at once")
-		clear(w.Leases)
+		w.Leases = memory.NewLeases()
 		invoke(w, up[len(up)-1], sweep)
-		clear(w.Leases)
+		w.Leases = memory.NewLeases()
 	}
 	if p.Up {
 		invoke(w, p, sweep)

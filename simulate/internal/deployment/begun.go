@@ -104,23 +104,15 @@ func begin(w *world.Simulation, t *protocol.Task) {
 	w.AllOrders = append(w.AllOrders, o)
 	w.ByID[o.Id] = o
 	w.Orders++
-	document, err := state.EncodeTask(t)
-	if err != nil {
+	first := *t
+	first.Version = 1
+	store := state.New(state.Config{Store: w.Store, Definitions: w.Store})
+	if err := store.Commit(ctx, []state.Change{{Task: &first, Order: w.Sc.Order}})[0]; err != nil {
 		w.Violate("bug", "the document of %s cannot be written: %v", t.OrderID, err)
 		return
 	}
-	bucket, at := protocol.Index(t)
-	r := w.Store.Row(o.Id)
-	r.Hash = state.HashOf(t)
-	if t.Apart() {
-		r.Content = w.Sc.Order
-	}
-	r.Task = t
-	r.Record = &port.Record{
-		ID: o.Id, Version: t.Version, State: string(t.ProcessState),
-		Workflow: t.Workflow,
-		Created:  t.Created.Std(), Bucket: port.Bucket(bucket), IndexAt: at.Std(), Document: document,
-	}
+	records, _ := w.Store.Load(ctx, []string{o.Id}) // a load without faults
+	w.Store.Committed(records[0], &first)
 	putDefinitions(w, append([]*core.Definition{w.Def}, w.Below...)) // the move has stored these definitions
 	o.Seen.Alerts[check.AlertID(t.End.At, t.Run, t.End.Command)] = true
 	for n := range t.StatusSeq {
@@ -156,7 +148,7 @@ func behindIt(w *world.Simulation, t *protocol.Task, i int) {
 	svc := w.ServiceOf(worker.Call{Key: key, OrderID: t.OrderID, Run: t.Run, Step: s.Name, Grade: d.Grade},
 		d.Agent)
 	svc.Since = int64(max(s.Claim.At, s.Finish.At)) - w.Start
-	entry := port.LedgerEntry{Key: key, State: worker.StateStarted, Attempt: s.Attempt, Version: 1}
+	entry := port.LedgerEntry{Key: key, State: worker.StateStarted, Attempt: s.Attempt}
 	happened := func() {
 		svc.Applied = 1
 		svc.Known = true
@@ -199,7 +191,7 @@ func behindIt(w *world.Simulation, t *protocol.Task, i int) {
 		}
 	}
 	if svc.Grade == core.Plain || d.PointOfNoReturn {
-		w.Ledgers[agentOf(s, d)].Entries[key] = entry
+		_ = w.Ledgers[agentOf(s, d)].Move(ctx, entry) // the ledger is empty
 	}
 }
 

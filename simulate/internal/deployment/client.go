@@ -125,12 +125,12 @@ func submit(w *world.Simulation, o *world.Order) {
 	if o.Acked || o.Refused {
 		return
 	}
-	if o.Submit.ReplyTo == "" && !o.Api && w.Store.Rows[o.Id].Known() {
+	if o.Submit.ReplyTo == "" && !o.Api && w.Store.Known(o.Id) {
 		o.Acked = true // the application has looked up the order
 		return
 	}
 	if o.Submit.Deadline != 0 && core.Time(w.Start+w.Now-w.Skew()) > o.Submit.Deadline &&
-		w.Store.Rows[o.Id] == nil {
+		!w.Store.Known(o.Id) {
 		o.Refused = true // the application stops submitting, and the Scheduler refuses the queued messages
 		return
 	}
@@ -183,7 +183,7 @@ func otherContent(w *world.Simulation, o *world.Order) {
 func acknowledged(w *world.Simulation, o *world.Order) {
 	o.Acked = true
 	w.Checks.Did("1")
-	if !w.Store.Rows[o.Id].Known() {
+	if !w.Store.Known(o.Id) {
 		w.Violate("1", "order %s was acknowledged and is not stored", o.Id)
 	}
 }
@@ -390,7 +390,7 @@ func aim(w *world.Simulation, o *world.Order) string {
 		return message.Latest
 	case k < n:
 		hash := defs[n-1-k].Hash
-		if _, err := w.Store.Defs.Definition(context.Background(), hash); err == nil {
+		if _, err := w.Store.Definition(context.Background(), hash); err == nil {
 			return hash
 		}
 	}

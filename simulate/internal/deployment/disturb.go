@@ -37,14 +37,14 @@ func expire(w *world.Simulation) {
 	if len(w.Below) > 0 { // the stories shared/protocol/testdata/stories/child-* cover the expiry of a child
 		return
 	}
-	for _, id := range w.Store.Ids {
-		r := w.Store.Rows[id]
-		if r.Record == nil || !r.Task.Terminal() || !r.Task.AtRest() {
+	for _, r := range w.Store.Rows {
+		id := r.ID
+		if r.Task == nil || !r.Task.Terminal() || !r.Task.AtRest() {
 			continue
 		}
 		if inject(w, world.AClient, world.CallExpire, id).Fault == world.TTL {
 			w.Trace("world", "", "the record of "+id+" expires; its ID stays (P26)")
-			r.Expire()
+			w.Store.Expire(r)
 			// The application may send a late copy of the expired order.
 			if o := w.ByID[id]; o != nil && w.Choose("resubmits", id, 2, 0.5) == 1 {
 				m := o.Submit
@@ -59,7 +59,7 @@ func expire(w *world.Simulation) {
 // version.
 func redeploy(w *world.Simulation) {
 	p := w.Procs[0]
-	if w.Newer == nil || len(p.Running) > 0 ||
+	if w.Newer() == nil || len(p.Running) > 0 ||
 		inject(w, world.AScheduler, world.CallDeploy, p.Name).Fault != world.MixedCode {
 		return
 	}

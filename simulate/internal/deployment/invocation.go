@@ -81,7 +81,7 @@ func portCall(iv *world.Invocation, c world.Call, subject string, apply func(wor
 	if iv.Dead {
 		return world.ErrCut
 	}
-	note(w, c, subject, iv.P, a.Fault)
+	note(w, c, subject, iv.P, a)
 	err := port.ErrUnavailable
 	if a.Fault != world.Throttle || c == world.CallLoad { // Load handles a throttle itself
 		err = apply(a.Fault)
@@ -110,7 +110,7 @@ func suffer(iv *world.Invocation, f world.Fault, subject string) (err error, cut
 	w := iv.W
 	switch f {
 	case world.CrashBefore, world.CrashAfter:
-		w.Trace(iv.P.Name, "", "dies ("+f.String()+")")
+		w.Trace(iv.P.Name, "", "dies ("+string(f)+")")
 		kill(iv.P)
 		return world.ErrCut, true
 	case world.TimeoutAfter:
@@ -165,9 +165,8 @@ func inject(w *world.Simulation, r world.Role, c world.Call, subject string) wor
 	if w.Quiescing {
 		return world.Act{}
 	}
-	acts := world.ActsAt[c]
-	site := world.Sites[r][c]
-	v := w.Choose(site, subject, len(acts)+1, min(0.5, w.Rate*world.Often[c]))
+	acts := world.Calls[c].Acts
+	v := w.Choose(world.Sites[r][c], subject, len(acts)+1, min(0.5, w.Rate*world.Calls[c].Often))
 	if v == 0 {
 		return world.Act{}
 	}
@@ -178,8 +177,8 @@ func inject(w *world.Simulation, r world.Role, c world.Call, subject string) wor
 		return world.Act{}
 	}
 	last.What = a.String()
-	w.Hits[a.Fault]++
-	w.Cells[world.Cell{Site: site, Act: a.String()}]++
+	w.Faults[a.Fault]++
+	w.Cells[world.Cell(r, c, a)]++
 	return a
 }
 
@@ -192,15 +191,14 @@ func latency(w *world.Simulation, c world.Call, subject string) int64 {
 }
 
 // note adds a port call to the hash of the run.
-func note(w *world.Simulation, c world.Call, subject string, p *world.Process, f world.Fault) {
+func note(w *world.Simulation, c world.Call, subject string, p *world.Process, a world.Act) {
 	const prime = 1099511628211
-	h := w.Hash ^ uint64(w.Now) //nolint:gosec // a hash
-	h = (h*prime ^ uint64(c)<<8 ^ uint64(f)) * prime
-	for i := 0; i < len(subject); i++ {
-		h = (h ^ uint64(subject[i])) * prime
-	}
-	for i := 0; i < len(p.Name); i++ {
-		h = (h ^ uint64(p.Name[i])) * prime
+	h := (w.Hash ^ uint64(w.Now)) * prime //nolint:gosec // a hash
+	h = (h ^ uint64(c)) * prime
+	for _, text := range []string{string(a.Fault), subject, p.Name} {
+		for i := 0; i < len(text); i++ {
+			h = (h ^ uint64(text[i])) * prime
+		}
 	}
 	w.Hash = h
 }

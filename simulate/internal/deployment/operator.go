@@ -128,8 +128,8 @@ func erase(w *world.Simulation, o *world.Order) {
 // halfErased reports whether an order is marked as erased but still has its content. This happens if the
 // Scheduler dies between the two writes.
 func halfErased(w *world.Simulation, o *world.Order) bool {
-	r := w.Store.Rows[o.Id]
-	return r != nil && r.Task != nil && r.Task.Erased != nil && r.Content != nil
+	t := w.Store.Task(o.Id)
+	return t != nil && t.Erased != nil && w.Store.Holds(t)
 }
 
 func undoFails(t *protocol.Task) bool {
@@ -188,8 +188,8 @@ func doubt(w *world.Simulation, t *protocol.Task) bool {
 			}
 			continue
 		}
-		if d.Grade == core.Plain && def.Agents[d.Agent].KeyRetention == 0 &&
-			w.Ledgers[d.Agent].Entries[core.Key(t.OrderID, t.Run, s.Name)].State == worker.StateFailed {
+		entry, _ := w.Ledgers[d.Agent].Entry(ctx, core.Key(t.OrderID, t.Run, s.Name)) // a lookup without faults
+		if d.Grade == core.Plain && def.Agents[d.Agent].KeyRetention == 0 && entry.State == worker.StateFailed {
 			continue // the ledger proves that the refused call had no effect
 		}
 		if inDoubt(s) && (s.Resolved == nil || s.Resolved.At <= s.Claim.At) && (d.Grade == core.Plain ||
@@ -219,7 +219,7 @@ func rests(w *world.Simulation, o *world.Order) bool {
 	t := w.Store.Task(o.Id)
 	switch {
 	case t == nil:
-		return o.Refused || w.Store.Rows[o.Id].Known() // refused, or expired after its end
+		return o.Refused || w.Store.Known(o.Id) // refused, or expired after its end
 	case !o.Acked && !o.Refused:
 		return false
 	}

@@ -8,20 +8,15 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// Run simulates the scenario. The chooser makes the choices of the run.
-func Run(sc world.Scenario, c world.Chooser, o world.Options) world.Result {
+// Played simulates the scenario, and returns the simulation after its last event. The chooser makes the choices of the
+// run. If tell is true, the run records its story.
+func Played(sc world.Scenario, c world.Chooser, tell bool) *world.Simulation {
 	w := NewSimulation(sc, c)
-	w.Tracing = o.Story
+	w.Tracing = tell
 	SetUp(w)
 	Play(w)
-	w.Stats.Steps = w.Events
-	clear(w.Nth)
-	world.Counters.Put(w.Nth)
-	w.Nth = nil
-	return world.Result{
-		Stats: w.Stats, Violation: w.Violation, Hash: w.Hash, Choices: w.Choices,
-		Story: w.Story, Checks: w.Checks,
-	}
+	w.Release()
+	return w
 }
 
 // Play runs all events. The first phase has faults. The second phase has no faults and lasts until all orders

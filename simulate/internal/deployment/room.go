@@ -33,7 +33,7 @@ func drawRoom(w *world.Simulation) world.Room {
 	for _, d := range w.Defs {
 		// The limit includes the newer definition, because a Move is accepted only if the new document fits
 		// (P49, move pins another definition).
-		if d == w.Def || d == w.Newer {
+		if d == w.Def || d == w.Newer() {
 			r.Limit = max(r.Limit, protocol.Reserve(d)+rooms[v])
 		}
 	}

@@ -390,7 +390,7 @@ func forget(w *world.Simulation, s *world.Remote, c worker.Call, conf world.Serv
 	if f == world.KeyForgotten || conf.Forgets > 0 || w.Traits[agent].Forgetful {
 		s.Known = false
 		s.Fenced = false
-		w.Hits[world.KeyForgotten]++
+		w.Faults[world.KeyForgotten]++
 		w.Trace("service", "", "has forgotten the key: "+c.Key)
 	}
 }

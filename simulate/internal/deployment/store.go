@@ -1,86 +1,48 @@
 package deployment
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"iter"
 	"maps"
 	"slices"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/shared/port"
-	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/state"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/check"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
 // write executes one conditional write (P8, every commit is conditional).
-func write(s *world.Store, wr *port.Write) error {
-	id := wr.Record.ID
-	var next memory.Row
-	if r := s.Rows[id]; r != nil {
-		next = r.Row
-	}
-	if err := next.Write(wr); err != nil {
+func write(w *world.Simulation, wr *port.Write) error {
+	if err := w.Store.Commit(ctx, []port.Write{*wr})[0]; err != nil {
 		return err
 	}
-	var after *protocol.Task
-	if !s.Bare {
-		var err error
-		after, err = state.DecodeTask(next.Record.Document)
-		if err != nil {
-			s.W.Violate("bug", "a document of %s that was written cannot be read: %v", id, err)
-			return err
-		}
-		s.W.Checks.Did("bug")
+	after, err := state.DecodeTask(wr.Record.Document)
+	if err != nil {
+		w.Violate("bug", "a document of %s that was written cannot be read: %v", wr.Record.ID, err)
+		return err
 	}
-	r := s.Row(id)
-	before := r.Task
-	if r.Record != nil && r.Record.Bucket == port.DueBucket {
-		r.WasDue = append(r.WasDue[max(0, len(r.WasDue)-3):], r.Record.IndexAt)
-	}
-	r.Row = next
-	r.Task = after
-	if !s.Bare {
-		check.Committed(s.W, before, after, r.Record)
-		planSweep(s.W)
-		scripted(s.W, after)
-		// The operator may have stopped before a late command resumes an order, so the operator starts again.
-		if s.W.Quiescing && !s.W.Operating {
-			s.W.Operating = true
-			s.W.After(30_000, func() { operate(s.W) })
-		}
+	w.Checks.Did("bug")
+	before := w.Store.Committed(&wr.Record, after)
+	check.Committed(w, before, after, &wr.Record)
+	planSweep(w)
+	scripted(w, after)
+	// The operator may have stopped before a late command resumes an order, so the operator starts again.
+	if w.Quiescing && !w.Operating {
+		w.Operating = true
+		w.After(30_000, func() { operate(w) })
 	}
 	return nil
 }
 
-func inShard(s *world.Store, shard int) iter.Seq[*port.Record] {
-	return func(yield func(*port.Record) bool) {
-		for _, id := range s.Ids {
-			if shardOf(s, id) == shard && !yield(s.Rows[id].Record) {
-				return
-			}
-		}
-	}
-}
-
-func shardOf(s *world.Store, id string) int {
-	if s.W.Shards == 1 {
-		return 0
-	}
-	return port.ShardOf(id, s.W.Shards)
-}
-
 // earliest returns the earliest due time in the index. The result any is false if no task is due.
 func earliest(s *world.Store) (first time.Time, any bool) {
-	for _, id := range s.Ids {
-		if r := s.Rows[id].Record; r != nil && r.Bucket == port.DueBucket &&
-			(!any || r.IndexAt.Before(first)) {
-			first = r.IndexAt
+	for _, r := range s.Rows {
+		if !r.Due.IsZero() && (!any || r.Due.Before(first)) {
+			first = r.Due
 			any = true
 		}
 	}
@@ -89,12 +51,11 @@ func earliest(s *world.Store) (first time.Time, any bool) {
 
 type storePort struct{ p *world.Process }
 
-func (s storePort) Shards() int { return s.p.W.Shards }
+func (s storePort) Shards() int { return s.p.W.Store.Shards() }
 
 func (s storePort) Commit(_ context.Context, writes []port.Write) []error {
 	errs := make([]error, len(writes))
 	iv := s.p.W.Cur
-	st := s.p.W.Store
 	for i := range writes {
 		wr := &writes[i]
 		errs[i] = portCall(iv, world.CallCommit, wr.Record.ID, func(f world.Fault) error {
@@ -108,7 +69,7 @@ func (s storePort) Commit(_ context.Context, writes []port.Write) []error {
 				// The request has not arrived, but the caller gets the same error as for a lost reply.
 				return errAnswer
 			}
-			err := write(st, later(s.p, wr))
+			err := write(s.p.W, later(s.p, wr))
 			if f == world.LateDoubt && wr.Expected == 0 && err == nil {
 				pauseFor(iv, lateTime+s.p.W.Spread("late", wr.Record.ID, 60_000))
 			}
@@ -155,14 +116,11 @@ func later(p *world.Process, wr *port.Write) *port.Write {
 var errAnswer = fmt.Errorf("the answer was lost on its way")
 
 // Load implements port.Store. A throttle affects one record or all records.
-func (s storePort) Load(_ context.Context, ids []string) ([]*port.Record, []error) {
-	records := make([]*port.Record, len(ids))
-	errs := make([]error, len(ids))
+func (s storePort) Load(_ context.Context, ids []string) (records []*port.Record, errs []error) {
 	if len(ids) == 0 {
-		return records, errs
+		return nil, nil
 	}
-	iv := s.p.W.Cur
-	err := portCall(iv, world.CallLoad, ids[0], func(f world.Fault) error {
+	err := portCall(s.p.W.Cur, world.CallLoad, ids[0], func(f world.Fault) error {
 		struck := -1
 		if f == world.Throttle {
 			struck = s.p.W.Choose("struck", ids[0], len(ids), 0.5) - 1
@@ -170,14 +128,10 @@ func (s storePort) Load(_ context.Context, ids []string) ([]*port.Record, []erro
 				return port.ErrUnavailable
 			}
 		}
-		for i, id := range ids {
-			if i == struck {
-				errs[i] = port.ErrUnavailable
-				continue
-			}
-			if r := s.p.W.Store.Rows[id]; r != nil {
-				records[i] = r.Load()
-			}
+		records, errs = s.p.W.Store.Load(ctx, ids)
+		if struck >= 0 {
+			records[struck] = nil
+			errs[struck] = port.ErrUnavailable
 		}
 		return nil
 	})
@@ -188,13 +142,9 @@ func (s storePort) Load(_ context.Context, ids []string) ([]*port.Record, []erro
 }
 
 func (s storePort) Content(_ context.Context, id, hash string) (content []byte, err error) {
-	err = portCall(s.p.W.Cur, world.CallOrder, id, func(world.Fault) error {
-		var r memory.Row
-		if stored := s.p.W.Store.Rows[id]; stored != nil {
-			r = stored.Row
-		}
+	err = portCall(s.p.W.Cur, world.CallOrder, id, func(world.Fault) (err error) {
 		// An error means that the content has expired or was erased after the handler loaded the task.
-		content, err = r.ContentOf(id, hash)
+		content, err = s.p.W.Store.Content(ctx, id, hash)
 		return err
 	})
 	return content, err
@@ -202,61 +152,53 @@ func (s storePort) Content(_ context.Context, id, hash string) (content []byte, 
 
 func (s storePort) Erase(_ context.Context, id, hash string) error {
 	return portCall(s.p.W.Cur, world.CallOrder, id, func(world.Fault) error {
-		if r := s.p.W.Store.Rows[id]; r != nil {
-			r.Erase(hash)
-		}
-		return nil
+		return s.p.W.Store.Erase(ctx, id, hash)
 	})
 }
 
 func (s storePort) Ended(_ context.Context, id string) (ended bool, err error) {
-	err = portCall(s.p.W.Cur, world.CallOrder, id, func(world.Fault) error {
-		ended = s.p.W.Store.Rows[id] != nil && s.p.W.Store.Rows[id].Ended
-		return nil
+	err = portCall(s.p.W.Cur, world.CallOrder, id, func(world.Fault) (err error) {
+		ended, err = s.p.W.Store.Ended(ctx, id)
+		return err
 	})
 	return ended, err
 }
 
 func (s storePort) Place(_ context.Context, id string, version int64, bucket port.Bucket, at time.Time) error {
 	return portCall(s.p.W.Cur, world.CallCommit, id, func(world.Fault) error {
-		if r := s.p.W.Store.Rows[id]; r != nil {
-			return r.Place(id, version, bucket, at)
-		}
-		return port.ErrNotFound
+		return s.p.W.Store.Place(ctx, id, version, bucket, at)
 	})
 }
 
 func (s storePort) Due(_ context.Context, bucket port.Bucket, shard int, before time.Time, after *port.Due,
 	limit int,
-) ([]port.Due, error) {
+) (found []port.Due, err error) {
 	if bucket == port.DamagedBucket { // no task of the simulation is damaged
 		return nil, nil
 	}
 	st := s.p.W.Store
-	var found []port.Due
-	err := portCall(s.p.W.Cur, world.CallDue, "index", func(f world.Fault) error {
-		found = memory.Due(inShard(st, shard), bucket, before, after, limit)
+	err = portCall(s.p.W.Cur, world.CallDue, "index", func(f world.Fault) (err error) {
+		found, err = st.Due(ctx, bucket, shard, before, after, limit)
 		switch f {
 		case world.MissingIndex:
 			found = found[:len(found)/2]
 		case world.StaleIndex, world.TerminalAsDue:
 			found = hallucinate(st, found, f, shard, limit)
 		}
-		return nil
+		return err
 	})
 	return found, err
 }
 
 func hallucinate(s *world.Store, found []port.Due, f world.Fault, shard, limit int) []port.Due {
-	for _, id := range s.Ids {
-		r := s.Rows[id]
-		there := slices.ContainsFunc(found, func(d port.Due) bool { return d.ID == id })
+	for _, r := range s.Rows {
+		there := slices.ContainsFunc(found, func(d port.Due) bool { return d.ID == r.ID })
 		switch {
-		case there || len(found) == limit || shardOf(s, id) != shard:
+		case there || len(found) == limit || port.ShardOf(r.ID, s.Shards()) != shard:
 		case f == world.StaleIndex && len(r.WasDue) > 0:
-			found = append(found, port.Due{ID: id, At: r.WasDue[len(r.WasDue)-1]})
+			found = append(found, port.Due{ID: r.ID, At: r.WasDue[len(r.WasDue)-1]})
 		case f == world.TerminalAsDue && r.Task != nil && r.Task.Terminal():
-			found = append(found, port.Due{ID: id, At: r.Record.Created})
+			found = append(found, port.Due{ID: r.ID, At: r.Task.Created.Std()})
 		}
 	}
 	slices.SortFunc(found, memory.EarliestFirst)
@@ -273,43 +215,35 @@ func (l leases) Acquire(_ context.Context, name, owner string, now time.Time,
 	ttl time.Duration,
 ) (ours bool, err error) {
 	w := l.p.W
-	err = portCall(w.Cur, world.CallLease, name, func(world.Fault) error {
-		held := w.Leases[name]
-		ours = held.Acquire(owner, now, ttl)
-		w.Leases[name] = held
-		return nil
+	err = portCall(w.Cur, world.CallLease, name, func(world.Fault) (err error) {
+		ours, err = w.Leases.Acquire(ctx, name, owner, now, ttl)
+		return err
 	})
 	return ours, err
 }
 
 type ledgerPort struct {
 	p *world.Process
-	l *world.Ledger
+	l *memory.Ledger
 }
 
 func (l ledgerPort) Entry(_ context.Context, key string) (e port.LedgerEntry, err error) {
-	err = portCall(l.p.W.Cur, world.CallEntry, key, func(world.Fault) error {
-		e = l.l.Entries[key]
-		e.Key = key
-		return nil
+	err = portCall(l.p.W.Cur, world.CallEntry, key, func(world.Fault) (err error) {
+		e, err = l.l.Entry(ctx, key)
+		return err
 	})
-	e.Output = bytes.Clone(e.Output)
 	return e, err
 }
 
 func (l ledgerPort) Move(_ context.Context, e port.LedgerEntry) error {
 	return portCall(l.p.W.Cur, world.CallMove, e.Key, func(f world.Fault) error {
-		before := l.l.Entries[e.Key]
-		if before.Version != e.Version {
-			return port.ErrConflict
-		}
-		e.Version++
-		e.Output = bytes.Clone(e.Output)
-		l.l.Entries[e.Key] = e
-		switch f {
-		case world.AppliedButError:
+		err := l.l.Move(ctx, e)
+		switch {
+		case err != nil:
+			return err
+		case f == world.AppliedButError:
 			return errAnswer
-		case world.OwnAsCondition:
+		case f == world.OwnAsCondition:
 			return port.ErrConflict
 		}
 		return nil

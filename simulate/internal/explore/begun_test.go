@@ -43,7 +43,7 @@ func TestMovedOrdersHoldEveryInvariant(t *testing.T) {
 				begun[task.ProcessState]++
 				sc.Prepare()
 				for k := range uint64(most) {
-					r := simulate.Run(sc, simulate.NewSeeded(seed<<8|k), simulate.Options{})
+					r := simulate.Run(sc, simulate.NewSeeded(seed<<8|k))
 					require.Nil(t, r.Violation, "%+v", seed)
 					for state, n := range r.Ends {
 						ends[state] += n
@@ -52,7 +52,7 @@ func TestMovedOrdersHoldEveryInvariant(t *testing.T) {
 						continue
 					}
 					again := played(t, simulate.NewTape(sc, r.Choices, nil))
-					require.Equal(t, r.Steps, again.Steps, "%+v", seed)
+					require.Equal(t, r.Events, again.Events, "%+v", seed)
 					require.Equal(t, r.Hash, again.Hash, "%+v", seed)
 				}
 			}
@@ -73,7 +73,7 @@ func played(t *testing.T, tape *simulate.Tape) simulate.Result {
 	require.NoError(t, err)
 	again, err := simulate.ParseTape(data)
 	require.NoError(t, err)
-	r, err := again.Play(simulate.Options{})
+	_, r, err := again.Play(nil)
 	require.NoError(t, err)
 	return r
 }
@@ -134,7 +134,7 @@ steps:
 		t.Fatal(problems)
 	}
 	sc := simulate.Scenario{Definition: def}
-	to := sc.Newer()
+	to := sc.Definitions()[1]
 	for _, task := range stopped(def, 1) {
 		sc, err := deployment.MoveTask(task, definitionOf(def, task.Definition), to, deployment.NoContent,
 			core.Time(world.Noon)+core.Time(core.Second))

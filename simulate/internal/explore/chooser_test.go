@@ -16,12 +16,12 @@ import (
 func TestATapeGivesTheSameRun(t *testing.T) {
 	for seed := range uint64(200) {
 		sc := simulate.Scenario{Definition: drawnWorkflow(seed)}
-		first := simulate.Run(sc, simulate.NewSeeded(seed), simulate.Options{})
+		first := simulate.Run(sc, simulate.NewSeeded(seed))
 		file := filepath.Join(t.TempDir(), "tape.json")
 		require.NoError(t, simulate.NewTape(sc, first.Choices, nil).Write(file))
 		tape, err := simulate.ReadTape(file)
 		require.NoError(t, err)
-		again, err := tape.Play(simulate.Options{})
+		_, again, err := tape.Play(nil)
 		require.NoError(t, err, "%+v", seed)
 		require.Equal(t, first.Hash, again.Hash, "%+v", seed)
 		require.Equal(t, first.Ends, again.Ends, "%+v", seed)
@@ -53,7 +53,7 @@ func TestShrinkToTheOrdersThatMatter(t *testing.T) {
 			t.Errorf("workflow %d: nothing was found", c.workflow)
 			continue
 		}
-		r, err := found.Tape.Play(simulate.Options{})
+		_, r, err := found.Tape.Play(nil)
 		require.NoError(t, err, "%+v", c.workflow)
 		require.NotNil(t, r.Violation, "%+v", c.workflow)
 		require.Equal(t, c.orders, r.Orders, "%+v", c.workflow)
@@ -82,7 +82,7 @@ func TestOnlyRestarts(t *testing.T) {
 		"fresh-copy",
 		"redelivery",
 	} {
-		faults = append(faults, simulate.FaultNamed(name))
+		faults = append(faults, simulate.Fault(name))
 	}
 	for seed := range uint64(300) {
 		d := calm(t, seed, 10_000, func(d *core.Definition, i int) {
@@ -92,7 +92,7 @@ func TestOnlyRestarts(t *testing.T) {
 		r := simulate.Run(simulate.Scenario{
 			Definition: d, Alone: true,
 			Only: faults,
-		}, simulate.NewSeeded(seed), simulate.Options{})
+		}, simulate.NewSeeded(seed))
 		require.Nil(t, r.Violation, "%+v", seed)
 		require.GreaterOrEqual(t, r.Ends[core.Processed], r.Orders, "%+v", seed)
 		require.LessOrEqual(t, len(r.Ends), 1, "%+v", seed)
@@ -104,8 +104,7 @@ func FuzzRun(f *testing.F) {
 	f.Add([]byte{}, uint64(1))
 	f.Add([]byte("0000000010000000030000000"), uint64(3))
 	f.Fuzz(func(t *testing.T, data []byte, workflow uint64) {
-		r := simulate.Run(simulate.Scenario{Definition: drawnWorkflow(workflow)}, &bytesChooser{data},
-			simulate.Options{})
+		r := simulate.Run(simulate.Scenario{Definition: drawnWorkflow(workflow)}, &bytesChooser{data})
 		require.Nil(t, r.Violation)
 	})
 }

@@ -748,6 +748,6 @@ func TestManyReminders(t *testing.T) {
 	sc := simulate.Scenario{Definition: sealed(def)}
 	sc.Prepare()
 	for _, seed := range []uint64{8339<<8 | 11, 8339<<8 | 192} {
-		require.Nil(t, simulate.Run(sc, simulate.NewSeeded(seed), simulate.Options{}).Violation, "%+v", seed)
+		require.Nil(t, simulate.Run(sc, simulate.NewSeeded(seed)).Violation, "%+v", seed)
 	}
 }

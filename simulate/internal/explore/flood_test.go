@@ -44,7 +44,7 @@ func flooded(t *testing.T, wrong goesWrong) {
 	orders := 0
 	for n := range uint64(200) {
 		d := calm(t, n, 100, patient)
-		r := simulate.Run(simulate.Scenario{Definition: d, Alone: true}, wrong, simulate.Options{})
+		r := simulate.Run(simulate.Scenario{Definition: d, Alone: true}, wrong)
 		require.Nil(t, r.Violation, "%+v", n)
 		orders += r.Orders
 		if r.Orders > r.Ends[core.Processed] || len(r.Ends) > 1 {

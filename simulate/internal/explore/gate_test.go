@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/simulate"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
 const (
@@ -58,25 +59,18 @@ func TestDrawnWorkflows(t *testing.T) {
 	began := time.Now()
 	var next atomic.Int64
 	var mu sync.Mutex
-	var total simulate.Stats
-	checks := map[string]int{}
+	total := world.NewStats()
 	bad := 0
 	onAllCores(func() {
 		for seed := next.Add(1) - 1; seed < int64(n); seed = next.Add(1) - 1 {
 			sc := drawn[seed%drawings]()
-			r := simulate.Run(sc, simulate.NewSeeded(uint64(seed)), simulate.Options{})
+			r := simulate.Run(sc, simulate.NewSeeded(uint64(seed)))
 			again := r
 			if seed < twiceSeeds {
-				again = simulate.Run(sc, simulate.NewSeeded(uint64(seed)), simulate.Options{})
+				again = simulate.Run(sc, simulate.NewSeeded(uint64(seed)))
 			}
 			mu.Lock()
-			total.Orders += r.Orders
-			for f, h := range r.Hits {
-				total.Hits[f] += h
-			}
-			for name, n := range r.Checks {
-				checks[name] += n
-			}
+			total.Add(r.Stats)
 			if again.Hash != r.Hash {
 				t.Errorf("seed %d gave another run the second time", seed)
 			}
@@ -89,13 +83,13 @@ func TestDrawnWorkflows(t *testing.T) {
 		}
 	})
 	for _, f := range simulate.Faults() {
-		require.NotZero(t, total.Hits[f], "%+v", f)
+		require.NotZero(t, total.Faults[f], "%+v", f)
 	}
 	for _, i := range simulate.Invariants() {
-		require.NotZero(t, checks[i.Name], i.Name)
-		delete(checks, i.Name)
+		require.NotZero(t, total.Checks[i.Name], i.Name)
+		delete(total.Checks, i.Name)
 	}
-	require.Empty(t, checks, "checked, and not listed")
+	require.Empty(t, total.Checks, "checked, and not listed")
 	t.Logf("%d seeds, %d orders, %.0f orders/s", n, total.Orders, float64(total.Orders)/time.Since(began).Seconds())
 }
 
@@ -110,7 +104,7 @@ func TestTapes(t *testing.T) {
 			t.Run(filepath.Base(file), func(t *testing.T) {
 				tape, err := simulate.ReadTape(file)
 				require.NoError(t, err)
-				run, err := tape.Play(simulate.Options{})
+				_, run, err := tape.Play(nil)
 				require.NoError(t, err)
 				require.Nil(t, run.Violation)
 			})
@@ -131,7 +125,7 @@ func TestSimulatorPageShowsTheGate(t *testing.T) {
 	nightly := 0
 	_, err = fmt.Sscan(after, &nightly)
 	require.NoError(t, err)
-	cells, cannot := cells()
+	cells, cannot := world.Cells(nil)
 	for _, want := range []string{
 		fmt.Sprintf("%s runs over %s drawn workflows", thousands(gateSeeds), thousands(drawings)),
 		fmt.Sprintf("%s of them twice", thousands(twiceSeeds)),

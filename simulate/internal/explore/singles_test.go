@@ -12,23 +12,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// cells returns the cells that can exist, and those that cannot.
-func cells() (can, cannot []world.Cell) {
-	for r := range world.RoleCount {
-		for c := range world.CallCount {
-			for _, a := range world.ActsAt[c] {
-				cell := world.Cell{Site: world.Sites[r][c], Act: a.String()}
-				if world.Absent(r, c, a) {
-					cannot = append(cannot, cell)
-				} else {
-					can = append(can, cell)
-				}
-			}
-		}
-	}
-	return can, cannot
-}
-
 // course is a run of one order of a drawn workflow, with what its seed has chosen.
 type course struct {
 	seed     uint64
@@ -40,12 +23,12 @@ type course struct {
 func newCourse(seed uint64) *course {
 	sc := simulate.Scenario{Definition: drawnWorkflow(seed), Orders: 1}
 	sc.Prepare()
-	return &course{seed, sc, simulate.Run(sc, simulate.NewSeeded(seed), simulate.Options{}).Choices}
+	return &course{seed, sc, simulate.Run(sc, simulate.NewSeeded(seed)).Choices}
 }
 
 // run plays the course with further faults.
 func (c *course) run(faults ...world.Choice) simulate.Result {
-	return simulate.Run(c.scenario, simulate.NewPlayer(append(slices.Clip(c.choices), faults...)), simulate.Options{})
+	return simulate.Run(c.scenario, simulate.NewPlayer(append(slices.Clip(c.choices), faults...)))
 }
 
 // quiet notes the points at which another chooser chooses 0.
@@ -70,15 +53,13 @@ func (c *course) places() (all []world.Choice) {
 	deployment.SetUp(w)
 	deployment.Play(w)
 	for _, p := range noted.points {
-		for r := range world.Sites {
-			call := slices.Index(world.Sites[r][:], p.Site)
-			if call < 0 {
-				continue
-			}
-			for v, act := range world.ActsAt[call] {
-				if !w.Impossible(world.Role(r), world.Call(call), p.Subject, act) { //nolint:gosec // small
-					all = append(all, world.Choice{At: p.Site, Of: p.Subject, Nth: p.Nth, Value: v + 1, What: act.String()})
-				}
+		role, call, fault := world.CallAt(p.Site)
+		if !fault {
+			continue
+		}
+		for v, act := range world.Calls[call].Acts {
+			if !w.Impossible(role, call, p.Subject, act) {
+				all = append(all, world.Choice{At: p.Site, Of: p.Subject, Nth: p.Nth, Value: v + 1, What: act.String()})
 			}
 		}
 	}
@@ -119,7 +100,7 @@ func TestSingleFaults(t *testing.T) {
 		jobs(n, *pairs, func(j job) { ready <- j })
 	}()
 	var mu sync.Mutex
-	hits := map[world.Cell]int{}
+	total := world.NewStats()
 	runs := 0
 	bad := 0
 	onAllCores(func() {
@@ -132,9 +113,7 @@ func TestSingleFaults(t *testing.T) {
 			})
 			mu.Lock()
 			runs++
-			for c, n := range r.Cells {
-				hits[c] += n
-			}
+			total.Add(r.Stats)
 			if missed := len(j.faults) == 1 && !hit; missed || r.Violation != nil {
 				if bad++; bad < 10 {
 					t.Errorf("course %d, %+v: hit %v, %v", j.course.seed, j.faults, hit, r.Violation)
@@ -143,13 +122,13 @@ func TestSingleFaults(t *testing.T) {
 			mu.Unlock()
 		}
 	})
-	can, cannot := cells()
+	can, cannot := world.Cells(nil)
 	for _, c := range cannot {
-		require.LessOrEqual(t, hits[c], 0, c.Act)
+		require.Zero(t, total.Cells[c], c)
 	}
 	for _, c := range can {
-		if hits[c] == 0 && !testing.Short() {
-			t.Errorf("never hit: %s at %s", c.Act, c.Site)
+		if total.Cells[c] == 0 && !testing.Short() {
+			t.Errorf("never hit: %s", c)
 		}
 	}
 	t.Logf("%d courses, %d runs", n, runs)

@@ -5,45 +5,35 @@ import (
 	"strings"
 )
 
-// Calls lists the kinds of calls that each role makes.
-var Calls = [RoleCount][]Call{
-	AScheduler: {
-		CallLoad, CallOrder, CallCommit, CallDue, CallSend, CallDelete, CallExtend, CallAlert,
-		CallMessage, CallPoll, CallClock, CallDeploy,
-	},
-	ASupervisor: {
-		CallLoad, CallCommit, CallDue, CallLease, CallSend, CallDepth, CallAlert, CallMessage,
-		CallTick, CallClock,
-	},
-	AnAgent: {
-		CallSend, CallDelete, CallExtend, CallEntry, CallMove, CallDo, CallUndo, CallMessage,
-		CallPoll, CallClock,
-	},
-	AClient: {CallDelete, CallMessage, CallPoll, CallForge, CallExpire},
-}
-
 // Absent reports whether an act cannot happen at a call in any simulation:
 //   - the role makes no such call
 //   - the application is its owner's, and no part of the protocol
 //   - what the Supervisor and the agents send is small, or was cut before
 func Absent(r Role, c Call, a Act) bool {
-	return !slices.Contains(Calls[r], c) || r == AClient && slices.Contains(Compute, a) ||
+	return !slices.Contains(Calls[c].Roles, r) || r == AClient && slices.Contains(compute, a) ||
 		a.Fault == ItemTooLarge && c == CallSend && r != AScheduler
 }
 
-// CellCount returns the number of cells for the given kinds of faults. A cell is one act at one call of one
-// role. A nil list means all kinds.
-func CellCount(only []Fault) (n int) {
+// Cell names one act at one call of one role.
+func Cell(r Role, c Call, a Act) string { return Sites[r][c] + " × " + a.String() }
+
+// Cells returns the cells that can exist, and those that cannot, for the given kinds of faults. A nil list means all
+// kinds.
+func Cells(only []Fault) (can, cannot []string) {
 	for r := range RoleCount {
 		for c := range CallCount {
-			for _, a := range ActsAt[c] {
-				if (only == nil || slices.Contains(only, a.Fault)) && !Absent(r, c, a) {
-					n++
+			for _, a := range Calls[c].Acts {
+				switch {
+				case only != nil && !slices.Contains(only, a.Fault):
+				case Absent(r, c, a):
+					cannot = append(cannot, Cell(r, c, a))
+				default:
+					can = append(can, Cell(r, c, a))
 				}
 			}
 		}
 	}
-	return n
+	return can, cannot
 }
 
 // Impossible reports whether an act cannot happen at a call about a subject in this simulation:

@@ -70,8 +70,11 @@ func (p *Player) Choose(at Point, n int, _ float64) int {
 	if !ok {
 		return 0
 	}
-	if i := slices.Index(ActNames(at.Site), c.What); i >= 0 {
-		return min(i+1, n-1)
+	if _, call, fault := CallAt(at.Site); fault {
+		i := slices.IndexFunc(Calls[call].Acts, func(a Act) bool { return a.String() == c.What })
+		if i >= 0 {
+			return min(i+1, n-1)
+		}
 	}
 	return min(c.Value, n-1)
 }

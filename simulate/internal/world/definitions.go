@@ -21,39 +21,77 @@ func (w *Simulation) Skew() int64 {
 	return max(least, 0)
 }
 
-// Newer returns a later version of the workflow, which differs only in a longer grace. It may return nil.
-func (sc *Scenario) Newer() *core.Definition {
-	if sc.later == nil && sc.Definition.Expr != nil {
-		d := *sc.Definition
-		d.Grace++
-		d.Steps = slices.Clone(d.Steps)
-		if workflow.Seal(&d) == nil {
-			sc.later = &d
+// plan holds what all runs of a scenario share.
+type plan struct {
+	// Defs lists the definitions that an order may pin (P49, move pins another definition): the workflow, a later version
+	// of it, and variants. Below lists those of child orders (P40, a step can have child orders). Known lists both.
+	Defs, Below, Known []*core.Definition
+	Forms              map[string][]byte // encoded definitions, by hash
+}
+
+// Prepare computes what all runs of the scenario share. Without it, each run computes it.
+func (sc *Scenario) Prepare() {
+	if sc.plan != nil {
+		return
+	}
+	p := &plan{Defs: []*core.Definition{sc.Definition}, Forms: map[string][]byte{}}
+	var below []*core.Definition
+	if newer := newerOf(sc.Definition); newer != nil {
+		p.Defs = append(p.Defs, newer)
+		if sc.Begun == nil { // a begun order was already moved
+			p.Defs = append(p.Defs, workflows.Variants(sc.Definition)...)
 		}
 	}
-	return sc.later
+	for _, d := range p.Defs {
+		below = append(below, ChildrenOf(d)...)
+	}
+	if sc.Begun == nil {
+		for _, d := range ChildrenOf(sc.Definition) {
+			below = append(below, workflows.Variants(d)...)
+		}
+	}
+	for _, d := range below {
+		if !slices.ContainsFunc(p.Below, func(o *core.Definition) bool { return o.Hash == d.Hash }) {
+			p.Below = append(p.Below, d)
+		}
+	}
+	p.Known = slices.Concat(p.Defs, p.Below)
+	for _, d := range p.Known {
+		if data, err := workflow.Encode(d); err == nil { // the run reports an invalid definition
+			p.Forms[d.Hash] = data
+		}
+	}
+	sc.plan = p
+}
+
+// newerOf returns a later version of a workflow, which differs only in a longer grace. It may return nil.
+func newerOf(def *core.Definition) *core.Definition {
+	d := *def
+	d.Grace++
+	d.Steps = slices.Clone(d.Steps)
+	if def.Expr == nil || workflow.Seal(&d) != nil {
+		return nil
+	}
+	return &d
 }
 
 // Definitions returns all definitions that an order of the scenario may pin.
 func (sc *Scenario) Definitions() []*core.Definition {
-	all := []*core.Definition{sc.Definition}
-	if sc.Newer() != nil {
-		all = append(all, sc.later)
-		if sc.others == nil && sc.Begun == nil { // a begun order was already moved
-			sc.others = workflows.Variants(sc.Definition)
-		}
+	sc.Prepare()
+	return sc.plan.Defs
+}
+
+// Newer returns the later version of the workflow, or nil.
+func (p *plan) Newer() *core.Definition {
+	if len(p.Defs) < 2 {
+		return nil
 	}
-	return append(all, sc.others...)
+	return p.Defs[1]
 }
 
 // Definition returns the definition with the given hash, or nil if no definition has the hash.
-func (w *Simulation) Definition(hash string) *core.Definition {
-	for _, d := range w.Defs {
-		if d.Hash == hash {
-			return d
-		}
-	}
-	for _, d := range w.Below {
+func (p *plan) Definition(hash string) *core.Definition {
+	for _, d := range p.Known {
 		if d.Hash == hash {
 			return d
 		}
@@ -71,30 +109,6 @@ func ChildrenOf(d *core.Definition) (all []*core.Definition) {
 	return all
 }
 
-// Families returns all definitions that a child order may pin. It includes the variants to which a child
-// order may be moved.
-func (sc *Scenario) Families() []*core.Definition {
-	if sc.below != nil {
-		return sc.below
-	}
-	var all []*core.Definition
-	for _, d := range sc.Definitions() {
-		all = append(all, ChildrenOf(d)...)
-	}
-	if sc.Begun == nil {
-		for _, d := range ChildrenOf(sc.Definition) {
-			all = append(all, workflows.Variants(d)...)
-		}
-	}
-	seen := map[string]bool{}
-	sc.below = slices.DeleteFunc(all, func(d *core.Definition) bool {
-		was := seen[d.Hash]
-		seen[d.Hash] = true
-		return was
-	})
-	return sc.below
-}
-
 // DefOf returns the definition that a task pins.
 func (w *Simulation) DefOf(t *protocol.Task) *core.Definition {
 	if d := w.Definition(t.Definition); d != nil {
@@ -107,7 +121,7 @@ func (w *Simulation) DefOf(t *protocol.Task) *core.Definition {
 // StepOf looks first in the task's definition. A Move may have removed the step from this definition, so
 // StepOf then looks in all other definitions.
 func (w *Simulation) StepOf(t *protocol.Task, name string) (*core.Definition, *core.StepDefinition) {
-	all := w.Known()
+	all := w.Known
 	if t != nil {
 		all = append([]*core.Definition{w.DefOf(t)}, all...)
 	}
@@ -119,13 +133,22 @@ func (w *Simulation) StepOf(t *protocol.Task, name string) (*core.Definition, *c
 	panic("simulate: no definition has a step " + name)
 }
 
-// Prepare encodes all definitions of the scenario in advance, because every run of the scenario needs the
-// encodings.
-func (sc *Scenario) Prepare() {
-	sc.Forms = map[string][]byte{}
-	for _, d := range slices.Concat(sc.Definitions(), sc.Families()) {
-		if data, err := workflow.Encode(d); err == nil { // the run reports an invalid definition
-			sc.Forms[d.Hash] = data
+// Agent returns the declaration of an agent in the workflow or in a workflow of child orders.
+func (w *Simulation) Agent(name string) core.AgentDefinition {
+	for _, d := range w.Below {
+		if a, there := d.Agents[name]; there {
+			return a
 		}
 	}
+	return w.Def.Agents[name]
+}
+
+// AllSteps returns the steps of the workflow and of all definitions of child orders.
+func (w *Simulation) AllSteps() (all []*core.StepDefinition) {
+	for _, d := range append([]*core.Definition{w.Def}, w.Below...) {
+		for i := range d.Steps {
+			all = append(all, &d.Steps[i])
+		}
+	}
+	return all
 }

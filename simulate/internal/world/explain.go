@@ -28,9 +28,10 @@ type Explained struct {
 	Fix         string `json:"fix"`
 }
 
-// String returns the explanation and the fix.
-func (e Explained) String() string {
-	return fmt.Sprintf("%s: %s\nFix: %s.", e.Responsible, e.Text, e.Fix)
+// Describe returns the broken rule, the explanation and the fix as text.
+func (v *Violation) Describe(sc Scenario) string {
+	e := v.Explain(sc)
+	return fmt.Sprintf("The rule: %s.\n%s: %s\nFix: %s.", v.Rule(), e.Responsible, e.Text, e.Fix)
 }
 
 // Explain returns the explanation of a broken invariant. The parameter sc is the scenario of the run.

@@ -1,84 +1,65 @@
 package world
 
-// Fault is a kind of fault.
-type Fault uint8
+import "slices"
 
-// Kinds of faults. FaultNames lists their names.
+// Fault is a kind of fault. Its text is its name in recorded runs (tapes) and in reports.
+type Fault string
+
+// Kinds of faults.
 const (
-	NoFault Fault = iota
-	FreshCopy
-	Redelivery
-	Reorder
-	LongDelay
-	Zombie
-	DeleteLost
-	SendAnswerLost
-	PartialBatch
-	Poison
-	Redriven
-	Retention
-	Throttle
-	AppliedButError
-	OwnAsCondition
-	StaleIndex
-	MissingIndex
-	TerminalAsDue
-	TransactionConflict
-	LateDoubt
-	ItemTooLarge
-	TTL
-	CrashBefore
-	CrashAfter
-	TimeoutAfter
-	Frozen
-	Concurrency
-	ClockJump
-	MixedCode
-	TickMissed
-	TicksOverlap
-	ReplyLost
-	Contradictory
-	KeyForgotten
-	Hang
-	PermanentFailure
-	BreakerOpen
-	CredentialExpired
-	NotYet
-	FaultCount
+	NoFault Fault = ""
+
+	FreshCopy           Fault = "fresh-copy"
+	Redelivery          Fault = "redelivery"
+	Reorder             Fault = "reorder"
+	LongDelay           Fault = "long-delay"
+	Zombie              Fault = "zombie"
+	DeleteLost          Fault = "delete-lost"
+	SendAnswerLost      Fault = "send-answer-lost"
+	PartialBatch        Fault = "partial-batch"
+	Poison              Fault = "poison"
+	Redriven            Fault = "redriven"
+	Retention           Fault = "retention-expired"
+	Throttle            Fault = "throttle"
+	AppliedButError     Fault = "applied-but-error"
+	OwnAsCondition      Fault = "own-write-as-condition-failure"
+	StaleIndex          Fault = "stale-index"
+	MissingIndex        Fault = "missing-index"
+	TerminalAsDue       Fault = "terminal-as-due"
+	TransactionConflict Fault = "transaction-conflict"
+	LateDoubt           Fault = "late-doubt"
+	ItemTooLarge        Fault = "item-too-large"
+	TTL                 Fault = "ttl"
+	CrashBefore         Fault = "crash-before"
+	CrashAfter          Fault = "crash-after"
+	TimeoutAfter        Fault = "timeout-after"
+	Frozen              Fault = "frozen"
+	Concurrency         Fault = "throttled-concurrency"
+	ClockJump           Fault = "clock-jump"
+	MixedCode           Fault = "mixed-code"
+	TickMissed          Fault = "tick-missed"
+	TicksOverlap        Fault = "ticks-overlap"
+	ReplyLost           Fault = "reply-lost"
+	Contradictory       Fault = "contradictory-reply"
+	KeyForgotten        Fault = "key-forgotten"
+	Hang                Fault = "hang"
+	PermanentFailure    Fault = "permanent-failure"
+	BreakerOpen         Fault = "breaker-open"
+	CredentialExpired   Fault = "credential-expired"
+	NotYet              Fault = "not-yet"
 )
 
-// FaultNames lists the names of the faults in recorded runs (tapes) and in reports. The index is the Fault.
-var FaultNames = [FaultCount]string{
-	"none", "fresh-copy", "redelivery", "reorder", "long-delay", "zombie", "delete-lost", "send-answer-lost",
-	"partial-batch", "poison", "redriven", "retention-expired", "throttle", "applied-but-error",
-	"own-write-as-condition-failure", "stale-index", "missing-index", "terminal-as-due",
-	"transaction-conflict", "late-doubt", "item-too-large", "ttl", "crash-before", "crash-after",
-	"timeout-after", "frozen", "throttled-concurrency", "clock-jump", "mixed-code", "tick-missed",
-	"ticks-overlap", "reply-lost", "contradictory-reply", "key-forgotten", "hang", "permanent-failure",
-	"breaker-open", "credential-expired", "not-yet",
+// faults lists all kinds of faults. Each run draws in this order which kinds may happen.
+var faults = []Fault{
+	FreshCopy, Redelivery, Reorder, LongDelay, Zombie, DeleteLost, SendAnswerLost, PartialBatch, Poison,
+	Redriven, Retention, Throttle, AppliedButError, OwnAsCondition, StaleIndex, MissingIndex,
+	TerminalAsDue, TransactionConflict, LateDoubt, ItemTooLarge, TTL, CrashBefore, CrashAfter,
+	TimeoutAfter, Frozen, Concurrency, ClockJump, MixedCode, TickMissed, TicksOverlap, ReplyLost,
+	Contradictory, KeyForgotten, Hang, PermanentFailure, BreakerOpen, CredentialExpired, NotYet,
 }
 
-// String returns the fault's name.
-func (f Fault) String() string { return FaultNames[f] }
-
-// Faults returns all kinds of faults except NoFault.
-func Faults() []Fault {
-	var all []Fault
-	for f := NoFault + 1; f < FaultCount; f++ {
-		all = append(all, f)
-	}
-	return all
-}
-
-// FaultNamed returns the fault with the given name, or NoFault if no fault has the name.
-func FaultNamed(name string) Fault {
-	for f, n := range FaultNames {
-		if n == name && f > 0 {
-			return Fault(f) //nolint:gosec // the index is less than FaultCount
-		}
-	}
-	return NoFault
-}
+// Faults returns all kinds of faults.
+func Faults() []Fault { return slices.Clone(faults) }
 
 // Call is a kind of port call, or another occasion at which a fault can happen.
 type Call uint8
@@ -109,13 +90,6 @@ const (
 	CallCount
 )
 
-// CallNames lists the names of the calls. Sites combines them with the names of the roles.
-var CallNames = [CallCount]string{
-	"load", "load-order", "commit", "due", "lease", "send", "delete", "extend", "depth", "alert",
-	"ledger-read", "ledger-write", "do", "undo", "message", "poll", "tick", "clock", "forge", "expire",
-	"deploy",
-}
-
 // Role is the kind of the process that makes a call.
 type Role uint8
 
@@ -128,9 +102,6 @@ const (
 	RoleCount
 )
 
-// RoleNames lists the names of the roles.
-var RoleNames = [RoleCount]string{"scheduler", "supervisor", "agent", "client"}
-
 // Act is a fault at a call. If After is false, the fault happens before the call takes effect. Otherwise it
 // happens after the effect.
 type Act struct {
@@ -141,13 +112,13 @@ type Act struct {
 // String returns the act's name.
 func (a Act) String() string {
 	if a.After && (a.Fault == Zombie || a.Fault == Frozen) {
-		return a.Fault.String() + "-after"
+		return string(a.Fault) + "-after"
 	}
-	return a.Fault.String()
+	return string(a.Fault)
 }
 
-// Compute lists the faults that can happen to a handler at each of its port calls.
-var Compute = []Act{
+// compute lists the faults that can happen to a handler at each of its port calls.
+var compute = []Act{
 	{CrashBefore, false},
 	{CrashAfter, true},
 	{TimeoutAfter, true},
@@ -157,78 +128,75 @@ var Compute = []Act{
 	{Frozen, true},
 }
 
-func with(more ...Act) []Act { return append(append([]Act(nil), Compute...), more...) }
+func with(more ...Act) []Act { return slices.Concat(compute, more) }
 
-var service = with(Act{ReplyLost, true}, Act{Contradictory, true}, Act{KeyForgotten, false}, Act{Hang, false},
-	Act{PermanentFailure, false}, Act{BreakerOpen, false}, Act{CredentialExpired, false}, Act{NotYet, false})
+var (
+	engine  = []Role{AScheduler, ASupervisor}
+	actors  = []Role{AScheduler, ASupervisor, AnAgent}
+	takers  = []Role{AScheduler, AnAgent, AClient}
+	service = with(Act{ReplyLost, true}, Act{Contradictory, true}, Act{KeyForgotten, false}, Act{Hang, false},
+		Act{PermanentFailure, false}, Act{BreakerOpen, false}, Act{CredentialExpired, false}, Act{NotYet, false})
+)
 
-// ActsAt lists the possible faults of each kind of call.
-var ActsAt = [CallCount][]Act{
-	CallLoad:  with(Act{Throttle, false}),
-	CallOrder: with(Act{Throttle, false}),
-	CallCommit: with(Act{Throttle, false}, Act{AppliedButError, true}, Act{OwnAsCondition, true},
-		Act{TransactionConflict, false}, Act{LateDoubt, true}, Act{ItemTooLarge, false}),
-	CallDue: with(Act{Throttle, false}, Act{StaleIndex, true}, Act{MissingIndex, true},
-		Act{TerminalAsDue, true}),
-	CallLease: with(Act{Throttle, false}),
-	CallSend: with(Act{Throttle, false}, Act{SendAnswerLost, true}, Act{PartialBatch, true},
-		Act{ItemTooLarge, true}),
-	CallDelete: with(Act{DeleteLost, false}),
-	CallExtend: with(Act{Throttle, false}),
-	CallDepth:  with(Act{Throttle, false}),
-	CallAlert:  with(Act{Throttle, false}, Act{SendAnswerLost, true}),
-	CallEntry:  with(Act{Throttle, false}),
-	CallMove:   with(Act{Throttle, false}, Act{AppliedButError, true}, Act{OwnAsCondition, true}),
-	CallDo:     service,
-	CallUndo:   service,
-	CallMessage: {
+// Calls describes the kinds of calls.
+var Calls = [CallCount]struct {
+	Name  string // Sites combines it with the roles
+	Roles []Role // roles that make such calls
+	// Often is a factor for the rate of faults. It is large for rare calls, and for occasions that exist only for
+	// faults.
+	Often float64
+	Acts  []Act // possible faults
+}{
+	CallLoad:  {"load", engine, 1, with(Act{Throttle, false})},
+	CallOrder: {"load-order", []Role{AScheduler}, 1, with(Act{Throttle, false})},
+	CallCommit: {"commit", engine, 1, with(Act{Throttle, false}, Act{AppliedButError, true}, Act{OwnAsCondition, true},
+		Act{TransactionConflict, false}, Act{LateDoubt, true}, Act{ItemTooLarge, false})},
+	CallDue: {"due", engine, 4, with(Act{Throttle, false}, Act{StaleIndex, true}, Act{MissingIndex, true},
+		Act{TerminalAsDue, true})},
+	CallLease: {"lease", []Role{ASupervisor}, 1, with(Act{Throttle, false})},
+	CallSend: {"send", actors, 1, with(Act{Throttle, false}, Act{SendAnswerLost, true}, Act{PartialBatch, true},
+		Act{ItemTooLarge, true})},
+	CallDelete: {"delete", takers, 1, with(Act{DeleteLost, false})},
+	CallExtend: {"extend", []Role{AScheduler, AnAgent}, 1, with(Act{Throttle, false})},
+	CallDepth:  {"depth", []Role{ASupervisor}, 3, with(Act{Throttle, false})},
+	CallAlert:  {"alert", engine, 8, with(Act{Throttle, false}, Act{SendAnswerLost, true})},
+	CallEntry:  {"ledger-read", []Role{AnAgent}, 1, with(Act{Throttle, false})},
+	CallMove: {"ledger-write", []Role{AnAgent}, 1, with(Act{Throttle, false}, Act{AppliedButError, true},
+		Act{OwnAsCondition, true})},
+	CallDo:   {"do", []Role{AnAgent}, 8, service},
+	CallUndo: {"undo", []Role{AnAgent}, 8, service},
+	CallMessage: {"message", []Role{AScheduler, ASupervisor, AnAgent, AClient}, 1, []Act{
 		{FreshCopy, true},
 		{Redelivery, true},
 		{Reorder, false},
 		{LongDelay, false},
 		{Redriven, true},
 		{Retention, false},
-	},
-	CallPoll:   {{Concurrency, false}},
-	CallTick:   {{TickMissed, false}, {TicksOverlap, false}},
-	CallClock:  {{ClockJump, false}},
-	CallForge:  {{Poison, false}},
-	CallExpire: {{TTL, false}},
-	CallDeploy: {{MixedCode, false}},
-}
-
-// Often holds a factor for the rate of faults at each kind of call. The factor is large for rare calls, and
-// for occasions that exist only for faults.
-var Often = [CallCount]float64{
-	CallLoad: 1, CallOrder: 1, CallCommit: 1, CallDue: 4, CallLease: 1, CallSend: 1, CallDelete: 1,
-	CallExtend: 1, CallDepth: 3, CallAlert: 8, CallEntry: 1, CallMove: 1, CallDo: 8, CallUndo: 8,
-	CallMessage: 1, CallPoll: 0.3, CallTick: 5, CallClock: 100, CallForge: 100, CallExpire: 100,
-	CallDeploy: 100,
+	}},
+	CallPoll:   {"poll", takers, 0.3, []Act{{Concurrency, false}}},
+	CallTick:   {"tick", []Role{ASupervisor}, 5, []Act{{TickMissed, false}, {TicksOverlap, false}}},
+	CallClock:  {"clock", actors, 100, []Act{{ClockJump, false}}},
+	CallForge:  {"forge", []Role{AClient}, 100, []Act{{Poison, false}}},
+	CallExpire: {"expire", []Role{AClient}, 100, []Act{{TTL, false}}},
+	CallDeploy: {"deploy", []Role{AScheduler}, 100, []Act{{MixedCode, false}}},
 }
 
 // Sites holds the name of each kind of call of each role, such as "scheduler.load".
 var Sites = func() (s [RoleCount][CallCount]string) {
-	for r := range s {
-		for c := range s[r] {
-			s[r][c] = RoleNames[r] + "." + CallNames[c]
+	for r, name := range [RoleCount]string{"scheduler", "supervisor", "agent", "client"} {
+		for c := range Calls {
+			s[r][c] = name + "." + Calls[c].Name
 		}
 	}
 	return s
 }()
 
-var actsBySite = func() map[string][]string {
-	m := map[string][]string{}
-	for r := range Sites {
-		for c := range Sites[r] {
-			var names []string
-			for _, a := range ActsAt[c] {
-				names = append(names, a.String())
-			}
-			m[Sites[r][c]] = names
+// CallAt returns the role and the kind of call of a site. It returns false if there is no such site.
+func CallAt(site string) (Role, Call, bool) {
+	for r := range RoleCount {
+		if c := slices.Index(Sites[r][:], site); c >= 0 {
+			return r, Call(c), true //nolint:gosec // the index is less than CallCount
 		}
 	}
-	return m
-}()
-
-// ActNames returns the names of the possible faults at a site, or nil if the site does not exist.
-func ActNames(site string) []string { return actsBySite[site] }
+	return 0, 0, false
+}

@@ -61,29 +61,22 @@ type Scenario struct {
 	// Begun is the only order of the run, with its past. If Begun is nil, the application submits the orders.
 	Begun *Begun
 
-	later *core.Definition
-	// definitions to which orders may be moved (P49, move pins another definition); see Variants in
-	// simulate/internal/workflows
-	others []*core.Definition
-	below  []*core.Definition // definitions of child orders, including the targets of their moves
-	Forms  map[string][]byte  // encoded definitions, by hash
+	plan *plan
 }
 
 // Simulation is one run.
 type Simulation struct {
+	*plan
+	Result
 	Sc      Scenario
 	Chooser Chooser
 	Def     *core.Definition
-	Newer   *core.Definition   // later version of the same workflow
-	Defs    []*core.Definition // all definitions that an order may pin (P49): Def, Newer and variants
-	Below   []*core.Definition // definitions of child orders (P40, a step can have child orders)
 
 	Start   int64 // time at which the run begins, in Unix milliseconds
 	Now     int64 // milliseconds since Start
 	Agenda  Agenda
 	Cur     *Invocation
 	Corpses []*Invocation
-	Events  int
 
 	Store     *Store
 	Queues    map[string]*Queue
@@ -91,7 +84,7 @@ type Simulation struct {
 	Procs     []*Process
 	Services  map[string]*Remote
 	Agents    []string
-	Ledgers   map[string]*Ledger
+	Ledgers   map[string]*memory.Ledger // ledger tables of the agents (P31), which all instances share
 	AllOrders []*Order
 	ByID      map[string]*Order
 	Embedded  bool
@@ -105,40 +98,67 @@ type Simulation struct {
 	Quiescing bool
 	Operating bool  // true if the operator's next turn is scheduled
 	SweepAt   int64 // time of the next scheduled sweep; 0 if no sweep is scheduled
-	Leases    map[string]memory.Lease
+	Leases    *memory.Leases
 	Answered  map[string]bool // scheduled answers, by order, run, step, round and number of votes
 	Traits    map[string]Trait
 	Outages   map[string]int64 // end of the time in which the service behind an agent hangs for all callers
 	Expired   map[string]int64 // end of the time in which a service refuses an agent's credentials
 	Coming    map[string]int64 // end of the time in which a service replies "not yet" to a key
 	Room      Room             // size limit of documents
-	Shards    int
-	Pages     int // index rows per page of the Supervisor; 0 means the Supervisor's default
+	Pages     int              // index rows per page of the Supervisor; 0 means the Supervisor's default
 
 	Rate    float64
-	Enabled [FaultCount]bool
+	Enabled map[Fault]bool
 	Nth     map[Occasion]int
-	Choices []Choice
-
-	Stats
-	Checks    Checks
-	Violation *Violation
-	Story     []Line
-	Tracing   bool
-	Hash      uint64
+	Tracing bool
 }
 
-// Stats counts events of a run.
+// New returns the simulation of a prepared scenario before any choice is made.
+func New(sc Scenario, c Chooser) *Simulation {
+	w := &Simulation{
+		plan: sc.plan, Result: Result{Stats: NewStats(), Hash: 14695981039346656037}, Sc: sc, Chooser: c, Def: sc.Definition,
+		Start: Noon, Queues: map[string]*Queue{}, Services: map[string]*Remote{}, Ledgers: map[string]*memory.Ledger{},
+		ByID: map[string]*Order{}, Leases: memory.NewLeases(), Answered: map[string]bool{}, Traits: map[string]Trait{},
+		Outages: map[string]int64{}, Expired: map[string]int64{}, Coming: map[string]int64{}, Enabled: map[Fault]bool{},
+		Nth: counters.Get().(map[Occasion]int),
+	}
+	if sc.Begun != nil {
+		w.Start = int64(sc.Begun.At)
+	}
+	w.Store = &Store{Definitions: memory.NewDefinitions(), byID: map[string]*Row{}}
+	return w
+}
+
+// Stats counts what happened in one or more runs.
 type Stats struct {
-	Orders int
-	Steps  int // number of events
-	Hits   [FaultCount]int
-	Cells  map[Cell]int
-	Ends   map[core.State]int
+	Orders int                `json:"orders"`
+	Events int                `json:"events"`
+	Faults map[Fault]int      `json:"faults"`     // number of injected faults, by kind
+	Cells  map[string]int     `json:"cells"`      // number of occurrences of each cell
+	Checks Checks             `json:"invariants"` // number of checks, by invariant
+	Ends   map[core.State]int `json:"ends"`       // number of ended orders, by state
 }
 
-// Cell is one possible fault at one site.
-type Cell struct{ Site, Act string }
+// NewStats returns Stats in which nothing has happened.
+func NewStats() Stats {
+	return Stats{Faults: map[Fault]int{}, Cells: map[string]int{}, Checks: Checks{}, Ends: map[core.State]int{}}
+}
+
+// Add adds what happened in other runs.
+func (s *Stats) Add(o Stats) {
+	s.Orders += o.Orders
+	s.Events += o.Events
+	add(s.Faults, o.Faults)
+	add(s.Cells, o.Cells)
+	add(s.Checks, o.Checks)
+	add(s.Ends, o.Ends)
+}
+
+func add[K comparable](all, more map[K]int) {
+	for k, n := range more {
+		all[k] += n
+	}
+}
 
 // Violation is a broken invariant.
 type Violation struct {
@@ -156,20 +176,21 @@ type Result struct {
 	Violation *Violation
 	Hash      uint64 // hash of the run; equal runs have equal hashes
 	Choices   []Choice
-	Story     []Line // lines of the run; recorded only with Options.Story
-	Checks    map[string]int
-}
-
-// Options configures a run.
-type Options struct {
-	Story bool // true if the run records its story
+	Story     []Line // lines of the run, recorded only if asked for
 }
 
 // Occasion is the site and the subject of a choice.
 type Occasion struct{ site, subject string }
 
-// Counters provides maps for Simulation.Nth. A reused map needs no time to grow.
-var Counters = sync.Pool{New: func() any { return map[Occasion]int{} }}
+// counters provides maps for Simulation.Nth. A reused map needs no time to grow.
+var counters = sync.Pool{New: func() any { return map[Occasion]int{} }}
+
+// Release ends the use of a simulation that makes no choices any more.
+func (w *Simulation) Release() {
+	clear(w.Nth)
+	counters.Put(w.Nth)
+	w.Nth = nil
+}
 
 // Choose makes a choice. It records a choice above 0.
 func (w *Simulation) Choose(site, subject string, n int, odds float64) int {

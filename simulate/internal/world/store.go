@@ -1,6 +1,7 @@
 package world
 
 import (
+	"context"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/dev/memory"
@@ -8,67 +9,76 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
-// Version returns the version of the stored record, or 0 if the record does not exist.
-func (s *Store) Version(id string) int64 {
-	if r := s.Rows[id]; r != nil && r.Record != nil {
-		return r.Record.Version
-	}
-	return 0
-}
-
-// Store is the simulated state store. It is strongly consistent, but its index may be stale.
+// Store is the simulated state store: the store in memory, with what the simulation remembers about it. It is
+// strongly consistent, but its index may be stale.
 type Store struct {
-	W    *Simulation
-	Rows map[string]*Row
-	Ids  []string            // IDs in the order in which their rows were added
-	Defs *memory.Definitions // stored definitions, which can be read without faults
-	Bare bool                // true if documents are not decoded, as in the conformance tests
+	*memory.Store       // made with the number of shards that the run has chosen
+	*memory.Definitions // can be read without faults
+
+	Rows []*Row // in the order in which they were first stored
+	byID map[string]*Row
 }
 
-// Row is the content of the store for one order.
+// Row is what the simulation remembers about a record.
 type Row struct {
-	memory.Row
-	Task   *protocol.Task // decoded task of the record
+	ID     string
+	Task   *protocol.Task // decoded task of the record; nil if the record has expired
+	Due    time.Time      // due time in the index; zero if the task is not due
 	WasDue []time.Time    // earlier due times in the index
 }
 
-// Known reports whether an order with this ID was ever stored.
-func (r *Row) Known() bool { return r != nil && r.Row.Known() }
-
-// Order returns the content of the order. It returns nil if the order was cancelled before its submission,
-// has expired or was erased.
-func (r *Row) Order() []byte {
-	switch {
-	case r.Task == nil:
-		return nil
-	case r.Task.Apart():
-		return r.Content
+func (r *Row) place(bucket port.Bucket, at time.Time) {
+	r.Due = time.Time{}
+	if bucket == port.DueBucket {
+		r.Due = at
 	}
-	return r.Task.Order
 }
 
-// Expire removes everything except the order's ID.
-func (r *Row) Expire() { *r = Row{Row: memory.Row{Ended: r.Known()}} }
-
-// Row returns the row of an ID. It adds an empty row if the row does not exist.
-func (s *Store) Row(id string) *Row {
-	r := s.Rows[id]
-	if r == nil {
-		r = &Row{}
-		s.Rows[id] = r
-		s.Ids = append(s.Ids, id)
-	}
-	return r
-}
+// Known reports whether a record was ever stored under the ID.
+func (s *Store) Known(id string) bool { return s.byID[id] != nil }
 
 // Task returns the stored task, or nil if the task does not exist.
 func (s *Store) Task(id string) *protocol.Task {
-	if r := s.Rows[id]; r != nil {
+	if r := s.byID[id]; r != nil {
 		return r.Task
 	}
 	return nil
 }
 
-// Ledger is the ledger table of one agent (P31, a plain service needs a ledger). All instances of the agent
-// share the table.
-type Ledger struct{ Entries map[string]port.LedgerEntry }
+// Holds reports whether the content of the task's order is stored apart from the task.
+func (s *Store) Holds(t *protocol.Task) bool {
+	_, err := s.Content(context.Background(), t.OrderID, t.ContentHash)
+	return err == nil
+}
+
+// Committed remembers a record that was committed. It returns the task before that, or nil.
+func (s *Store) Committed(record *port.Record, t *protocol.Task) (before *protocol.Task) {
+	r := s.byID[t.OrderID]
+	if r == nil {
+		r = &Row{ID: t.OrderID}
+		s.byID[r.ID] = r
+		s.Rows = append(s.Rows, r)
+	}
+	if !r.Due.IsZero() {
+		r.WasDue = append(r.WasDue[max(0, len(r.WasDue)-3):], r.Due)
+	}
+	r.place(record.Bucket, record.IndexAt)
+	before = r.Task
+	r.Task = t
+	return before
+}
+
+// Place moves a record to another place in the index.
+func (s *Store) Place(ctx context.Context, id string, version int64, bucket port.Bucket, at time.Time) error {
+	err := s.Store.Place(ctx, id, version, bucket, at)
+	if err == nil {
+		s.byID[id].place(bucket, at)
+	}
+	return err
+}
+
+// Expire removes everything of a record except its ID.
+func (s *Store) Expire(r *Row) {
+	_ = s.Forget(context.Background(), []string{r.ID}) // fails only if its context has ended
+	*r = Row{ID: r.ID}
+}

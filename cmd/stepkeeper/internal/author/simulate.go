@@ -30,8 +30,7 @@ type simulateOptions struct {
 	replay string
 	tape   string
 
-	scene    simulate.Scenario
-	findings []simulate.Finding // problems that the run without faults found
+	scene simulate.Scenario
 }
 
 var simulateText = app.Text{
@@ -118,7 +117,7 @@ func (o *simulateOptions) flags() []app.Flag {
 func faultNames() []string {
 	var names []string
 	for _, f := range simulate.Faults() {
-		names = append(names, f.String())
+		names = append(names, string(f))
 	}
 	return names
 }
@@ -142,18 +141,6 @@ func runSimulate(ctx context.Context, o *simulateOptions) error {
 		return failure.Silent(failure.General, "interrupted")
 	}
 	return nil
-}
-
-// search first simulates without faults. If this run finds no problem, search simulates with faults.
-func (o *simulateOptions) search(ctx context.Context, sc simulate.Scenario) *simulate.Report {
-	o.scene = sc
-	o.findings = simulate.Diagnose(sc)
-	if o.wrong() {
-		return simulate.Find(sc, simulate.Search{Stop: func() bool { return true }})
-	}
-	o.findings = append(o.findings, simulate.Overstated(sc)...)
-	defer simulate.Spacious()()
-	return o.find(ctx, sc)
 }
 
 func (o *simulateOptions) scenario() (simulate.Scenario, error) {
@@ -195,7 +182,7 @@ func (o *simulateOptions) scenario() (simulate.Scenario, error) {
 			"the order cannot be simulated")
 	}
 	for _, name := range o.faults {
-		sc.Only = append(sc.Only, simulate.FaultNamed(name))
+		sc.Only = append(sc.Only, simulate.Fault(name))
 	}
 	return sc, nil
 }
@@ -254,8 +241,10 @@ func SimulateMove(ctx context.Context, a *app.App, c *client.Client, id, hash st
 	return o.whole(r), o.conclude(r)
 }
 
-// find runs the search and shows its progress.
-func (o *simulateOptions) find(ctx context.Context, sc simulate.Scenario) *simulate.Report {
+// search examines the scenario and shows its progress.
+func (o *simulateOptions) search(ctx context.Context, sc simulate.Scenario) *simulate.Report {
+	o.scene = sc
+	defer simulate.Spacious()()
 	search := o.Search
 	label := "seeds"
 	total := int64(search.Seeds)
@@ -273,5 +262,5 @@ func (o *simulateOptions) find(ctx context.Context, sc simulate.Scenario) *simul
 		}
 		bar.Set(done, 0)
 	}
-	return simulate.Find(sc, search)
+	return simulate.Examine(sc, search)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/simulate"
 )
@@ -34,15 +35,15 @@ func (o *simulateOptions) conclude(r *simulate.Report) error {
 			fmt.Fprintf(o.app.Streams.Out, "replay: stepkeeper simulate --replay %s\n", message.Quoted(o.tape))
 		}
 	}
-	if o.wrong() {
+	if r.Wrong() {
 		return failure.Silent(failure.NotProcessed, "the workflow is wrong even without faults")
 	}
 	return broken(r.Violation)
 }
 
 func (o *simulateOptions) printText(r *simulate.Report, stopped bool) {
-	if r.Seeds == 0 && o.wrong() {
-		o.printFindings()
+	if r.Seeds == 0 && r.Wrong() {
+		o.printFindings(r)
 		return
 	}
 	out := o.app.Streams.Out
@@ -53,50 +54,42 @@ func (o *simulateOptions) printText(r *simulate.Report, stopped bool) {
 	fmt.Fprintf(out, "%s: %d seeds, %d orders, %d events in %.1f s (%.0f orders/s on each core)\n",
 		style.Bold(r.Workflow), r.Seeds, r.Orders, r.Events, r.Seconds, r.OrdersPerS)
 	looks := 0
-	for _, n := range r.Invariants {
+	for _, n := range r.Checks {
 		looks += n
 	}
 	fmt.Fprintf(out, "ends: %s\n", counts(r.Ends))
-	fmt.Fprintf(out, "faults injected: %s\n", counts(r.FaultsByKind))
+	fmt.Fprintf(out, "faults injected: %s\n", counts(r.Faults))
 	fmt.Fprintf(out, "cells (place × fault) hit: %d of %d\n", len(r.Cells), r.CellCount)
-	fmt.Fprintf(out, "invariants checked: %d of %d, %d times in all\n", len(r.Invariants),
+	fmt.Fprintf(out, "invariants checked: %d of %d, %d times in all\n", len(r.Checks),
 		len(simulate.Invariants()), looks)
-	o.printFindings()
+	o.printFindings(r)
 	if r.Violation == nil {
 		fmt.Fprintln(out, style.Good(r.Statement()))
 		return
 	}
-	fmt.Fprintf(out, "\n%s\nThe rule: %s.\n", style.Bold(style.Bad(r.Statement())), r.Violation.Rule())
-	fmt.Fprintln(out, r.Violation.Explain(o.scene))
+	fmt.Fprintf(out, "\n%s\n%s\n", style.Bold(style.Bad(r.Statement())), r.Violation.Describe(o.scene))
 	fmt.Fprintf(out, "Found by seed %d, shrunk to %d choices; what happens then:\n\n", r.Seed,
 		len(r.Tape.Choices))
 	fmt.Fprintln(out, simulate.Diagram(simulate.About(r.Story, r.Violation)))
 }
 
-func (o *simulateOptions) printFindings() {
+func (o *simulateOptions) printFindings(r *simulate.Report) {
 	out := o.app.Streams.Out
 	style := o.app.Streams.Style()
-	for _, f := range o.findings {
-		if f.Advice {
-			fmt.Fprintf(out, "advice: %s\n", f.Text)
-		} else {
-			fmt.Fprintln(out, style.Bold(style.Bad(string(f.Responsible)+": "+f.Text)))
+	for _, f := range r.Findings {
+		title := f.Title()
+		if !f.Advice {
+			title = style.Bold(style.Bad(title))
 		}
-		fmt.Fprintf(out, "Fix: %s.\n", f.Fix)
+		fmt.Fprintf(out, "%s\nFix: %s.\n", title, f.Fix)
 	}
-}
-
-// wrong reports whether a finding is more than advice.
-func (o *simulateOptions) wrong() bool {
-	return slices.ContainsFunc(o.findings, func(f simulate.Finding) bool { return !f.Advice })
 }
 
 // Simulated is the JSON form of a simulation's report. It lacks the diagram of the text report.
 type Simulated struct {
 	*simulate.Report
-	Statement string             `json:"statement,omitempty"` // absent if no seed was run
-	Findings  []simulate.Finding `json:"findings"`            // empty, but not null, if there are no findings
-	Violation *brokenRule        `json:"violation,omitempty"`
+	Statement string      `json:"statement,omitempty"` // absent if no seed was run
+	Violation *brokenRule `json:"violation,omitempty"`
 }
 
 type brokenRule struct {
@@ -113,10 +106,7 @@ func brokenRuleOf(v *simulate.Violation, sc simulate.Scenario) *brokenRule {
 }
 
 func (o *simulateOptions) whole(r *simulate.Report) *Simulated {
-	all := &Simulated{
-		Report: r, Findings: append([]simulate.Finding{}, o.findings...),
-		Violation: brokenRuleOf(r.Violation, o.scene),
-	}
+	all := &Simulated{Report: r, Violation: brokenRuleOf(r.Violation, o.scene)}
 	if r.Seeds > 0 {
 		all.Statement = r.Statement()
 	}
@@ -148,26 +138,20 @@ func (o *simulateOptions) play() error {
 	if err != nil {
 		return app.Unread(err, "give --replay a tape that `stepkeeper simulate` has written", "tape")
 	}
-	sc, err := tape.Scenario()
-	if err != nil {
-		return failure.Wrap(err, failure.Usage,
-			"the tape is damaged, or of another version; simulate the workflow again",
-			"the tape cannot be played")
-	}
+	var def *core.Definition
 	if o.file != "" {
-		def, err := definitionOf(o.file)
+		def, err = definitionOf(o.file)
 		if err != nil {
 			return err
 		}
-		if def.Name != sc.Definition.Name {
-			return failure.New(failure.Usage, "play it without a file, or with a file of "+sc.Definition.Name,
-				"the tape %s was recorded of the workflow %s, and %s is %s", o.replay, sc.Definition.Name,
-				o.file, def.Name)
-		}
-		sc.Definition = def
+	}
+	sc, r, err := tape.Play(def)
+	if err != nil {
+		return failure.Wrap(err, failure.Usage,
+			"play it without a file, or with a file of its workflow; if the tape is damaged, simulate the workflow again",
+			"the tape %s cannot be played", o.replay)
 	}
 	o.scene = sc
-	r := simulate.Run(sc, simulate.NewPlayer(tape.Choices), simulate.Options{Story: true})
 	return o.played(&r, len(tape.Choices), len(tape.Choices)-len(r.Choices))
 }
 
@@ -193,7 +177,6 @@ func (o *simulateOptions) played(r *simulate.Result, choices, missed int) error 
 		fmt.Fprintln(out, style.Good("no violation; ends: "+counts(r.Ends)))
 		return nil
 	}
-	fmt.Fprintf(out, "\n%s\nThe rule: %s.\n%s\n", style.Bad("invariant "+r.Violation.String()),
-		r.Violation.Rule(), r.Violation.Explain(o.scene))
+	fmt.Fprintf(out, "\n%s\n%s\n", style.Bad("invariant "+r.Violation.String()), r.Violation.Describe(o.scene))
 	return broken(r.Violation)
 }
