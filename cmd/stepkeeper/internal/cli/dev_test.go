@@ -300,8 +300,10 @@ func TestDevLogsATroubleAFewTimes(t *testing.T) {
 	for _, line := range decodeLines(t, r.err) {
 		count[line["msg"]]++
 	}
-	require.Contains(t, []int{3, 4, 5, 6}, count["message returned"], "lines of one minute, or of two")
-	require.Contains(t, []int{3, 4, 5, 6}, count["cannot accept"])
+	for _, what := range []string{"message returned", "cannot accept"} {
+		require.GreaterOrEqual(t, count[what], 10, what)
+		require.LessOrEqual(t, count[what], 20, "%s: lines of one minute, or of two", what)
+	}
 	require.Contains(t, r.err, "no more lines of this kind before")
 }
 

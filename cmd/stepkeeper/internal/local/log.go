@@ -10,7 +10,7 @@ import (
 )
 
 // linesPerMinute is the number of warnings and errors of one kind that are logged in a minute.
-const linesPerMinute = 3
+const linesPerMinute = 10
 
 // bounded is a log handler that limits the warnings and errors of each kind. The kind is the message without the
 // attributes. Without the limit, a full disk would log a line for each message that returns to its queue.
