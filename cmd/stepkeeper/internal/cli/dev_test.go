@@ -304,7 +304,7 @@ func TestDevLogsATroubleAFewTimes(t *testing.T) {
 		require.GreaterOrEqual(t, count[what], 10, what)
 		require.LessOrEqual(t, count[what], 20, "%s: lines of one minute, or of two", what)
 	}
-	require.Contains(t, r.err, "no more lines of this kind before")
+	require.Contains(t, r.err, "no more lines of this kind in this minute")
 }
 
 // A server or console that cannot write its ready line reports this on standard error, continues, and ends
