@@ -44,12 +44,9 @@ type Backend interface {
 	// Wait blocks until done returns true for a version of the task, or ctx ends. Even if ctx ends, Wait
 	// returns the last version of the task. It returns port.ErrNotFound for an unknown task.
 	Wait(ctx context.Context, id string, done func(*protocol.Task) bool) (*protocol.Task, error)
-	// Follow sends the present version of a task and each version that is committed later. It sends only
-	// versions with a larger number than the argument after. A slow reader may miss versions, but always gets
-	// the last one. Follow closes the channel when ctx ends. The error may be port.ErrNotFound.
-	Follow(ctx context.Context, id string, after int64) (<-chan *protocol.Task, error)
 	// Changes signals each commit of the order, or of all orders if id is "", until ctx ends. Commits that
-	// follow each other quickly give one signal. It never closes the channel.
+	// follow each other quickly give one signal. After a signal, Task returns the version of that commit, or a later
+	// one. Changes never closes the channel.
 	Changes(ctx context.Context, id string) <-chan struct{}
 	// Queue returns a queue for clients with the protocol of SQS, or port.ErrNotFound. Package api passes
 	// messages for "intake" and "control" to Submit and Command instead, so it never asks for these two

@@ -64,20 +64,14 @@ func (e *edge) registerEvents(doc huma.API) {
 }
 
 func (e *edge) events(ctx context.Context, in *eventsInput) (*huma.StreamResponse, error) {
-	_, def, err := e.backend.Task(ctx, in.ID)
-	if err != nil {
+	if _, _, err := e.backend.Task(ctx, in.ID); err != nil {
 		return nil, ofOrder(in.ID, err)
 	}
 	return &huma.StreamResponse{Body: func(hc huma.Context) {
 		_, w := humago.Unwrap(hc)
 		ctx, cancel := untilDrain(hc.Context())
 		defer cancel()
-		tasks, err := e.backend.Follow(ctx, in.ID, max(in.After, in.LastID))
-		if err != nil {
-			writeProblem(w, problemOf(ofOrder(in.ID, err)))
-			return
-		}
-		e.writeEvents(ctx, w, def, tasks)
+		e.writeEvents(ctx, w, in.ID, max(in.After, in.LastID))
 	}}, nil
 }
 
@@ -118,31 +112,29 @@ func (e *edge) changes(_ context.Context, in *changesInput) (*huma.StreamRespons
 	}}, nil
 }
 
-func (e *edge) writeEvents(ctx context.Context, w http.ResponseWriter, def *core.Definition,
-	tasks <-chan *protocol.Task,
-) {
+// writeEvents sends each version of a task that is newer than after. It ends if the task cannot be read. The client
+// then connects again, and gets the error.
+func (e *edge) writeEvents(ctx context.Context, w http.ResponseWriter, id string, after int64) {
 	alive := time.NewTicker(eventPause)
 	defer alive.Stop()
+	changes := e.backend.Changes(ctx, id)
 	send := beginEvents(w)
-	ok := send([]byte(": following\n\n"))
-	for ok {
-		select {
-		case t, open := <-tasks:
-			if !open {
-				return
-			}
-			// Read the definition again after a Move command. If a Cancel came before the order, def is still
-			// nil.
-			if def == nil || t.Definition != def.Hash {
-				if _, d, err := e.backend.Task(ctx, t.OrderID); err == nil {
-					def = d
-				}
-			}
+	for ok := send([]byte(": following\n\n")); ok; {
+		t, def, err := e.backend.Task(ctx, id)
+		if err != nil {
+			return
+		}
+		if t.Version > after {
 			b, err := event(t, def)
 			if err != nil {
 				panic(err) // breaks the connection, so that the client sees that the stream is incomplete
 			}
+			after = t.Version
 			ok = send(b)
+			continue
+		}
+		select {
+		case <-changes:
 		case <-alive.C:
 			ok = send([]byte(": alive\n\n"))
 		case <-ctx.Done():

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/dev/api"
 	"github.com/stepkeeper/stepkeeper/dev/api/apitest"
+	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
@@ -40,6 +42,21 @@ func TestLimitsToTheByte(t *testing.T) {
 	}
 	long := `{"command":0,"id":"` + strings.Repeat("x", 8<<10) + `"}`
 	require.Equal(t, 413, r.post("/v1/orders/fits/undo", long).status)
+}
+
+// A body takes memory when it comes, not when it is announced: thousands of connections could announce one.
+func TestAnAnnouncedBodyTakesNoMemory(t *testing.T) {
+	h := api.New(api.Config{Backend: apitest.New()})
+	const size = message.MaxSubmission
+	result := testing.Benchmark(func(b *testing.B) {
+		for range b.N {
+			r := httptest.NewRequest(http.MethodPost, "http://127.0.0.1/v1/orders", strings.NewReader("{"))
+			r.Header.Set("Content-Type", "application/json")
+			r.ContentLength = size
+			h.ServeHTTP(httptest.NewRecorder(), r)
+		}
+	})
+	require.Less(t, result.AllocedBytesPerOp(), int64(size/4))
 }
 
 // The same for a batch to the intake queue.

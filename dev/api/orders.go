@@ -164,7 +164,7 @@ func ofOrder(id string, err error) error {
 	case CodeNotFound:
 		p.Detail = "no order " + strconv.Quote(id) +
 			" is known; check the ID, or look for it with GET /v1/orders"
-	case CodeDamaged:
+	case core.CodeDamaged:
 		p.Detail = "order " + strconv.Quote(id) + ": " + p.Detail
 	}
 	return p

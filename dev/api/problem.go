@@ -35,13 +35,10 @@ const (
 	CodeUnavailable = "unavailable"
 	CodeRefused     = "command-refused"
 	CodeInternal    = "internal"
-	CodeDamaged     = "damaged" // one stored document cannot be read; other documents are not affected
 
 	CodeStoreDamaged = "store-damaged" // the whole store is damaged; a person has to restore it
 
-	codeUnknownTask  = "unknown-task"
 	codeOtherContent = "other-content"
-	codeExpired      = "expired"
 )
 
 const unavailableRetry = 2 * time.Second
@@ -126,9 +123,9 @@ func problemOf(err error) *Problem {
 		p.RetryAfter = seconds(unavailableRetry)
 		return p
 	case errors.Is(err, state.ErrSchema):
-		return problem(http.StatusInternalServerError, CodeDamaged, "%v", err)
+		return problem(http.StatusInternalServerError, core.CodeDamaged, "%v", err)
 	case errors.Is(err, core.ErrUnfit):
-		return problem(http.StatusInternalServerError, CodeDamaged,
+		return problem(http.StatusInternalServerError, core.CodeDamaged,
 			"its stored document cannot be read, other orders are not affected (%v)", err)
 	case errors.Is(err, port.ErrNotFound):
 		return problem(http.StatusNotFound, CodeNotFound,
@@ -142,9 +139,9 @@ func statusOf(code string) int {
 	switch code {
 	case message.CodeTooLarge:
 		return http.StatusRequestEntityTooLarge
-	case codeUnknownTask:
+	case core.CodeUnknownTask:
 		return http.StatusNotFound
-	case codeOtherContent, codeExpired, CodeDamaged:
+	case codeOtherContent, message.CodeExpired, core.CodeDamaged:
 		return http.StatusConflict
 	}
 	return http.StatusBadRequest

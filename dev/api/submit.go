@@ -139,13 +139,8 @@ func (e *edge) waited(ctx context.Context, id string, wait time.Duration) (view.
 
 func readBody(w http.ResponseWriter, r *http.Request, limit int64) (body []byte, err error) {
 	var over *http.MaxBytesError
-	switch n := r.ContentLength; {
-	case n > limit:
-		err = &http.MaxBytesError{Limit: limit}
-	case n >= 0:
-		body = make([]byte, n)
-		_, err = io.ReadFull(r.Body, body)
-	default:
+	err = &http.MaxBytesError{Limit: limit}
+	if r.ContentLength <= limit { // memory is taken for bytes that have come, not for those that are announced
 		body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	}
 	switch {

@@ -246,36 +246,6 @@ func (s *Runtime) Wait(ctx context.Context, id string, done func(*protocol.Task)
 	return s.hub.wait(ctx, id, func() (*protocol.Task, error) { return s.load(ctx, id) }, done)
 }
 
-// Follow sends the present version of a task and each later version. It sends only versions with a larger
-// number than the argument after.
-func (s *Runtime) Follow(ctx context.Context, id string, after int64) (<-chan *protocol.Task, error) {
-	if _, err := s.load(ctx, id); err != nil {
-		return nil, err
-	}
-	out := make(chan *protocol.Task)
-	go func() {
-		defer close(out)
-		_ = port.Guard(s.log, "following an order",
-			func() error { s.follow(ctx, id, after, out); return nil })
-	}()
-	return out, nil
-}
-
-func (s *Runtime) follow(ctx context.Context, id string, after int64, out chan<- *protocol.Task) {
-	for {
-		t, err := s.Wait(ctx, id, func(t *protocol.Task) bool { return t.Version > after })
-		if err != nil {
-			return
-		}
-		after = t.Version
-		select {
-		case <-ctx.Done():
-			return
-		case out <- t:
-		}
-	}
-}
-
 // Changes signals each commit of the order, or of all orders if id is "".
 func (s *Runtime) Changes(ctx context.Context, id string) <-chan struct{} {
 	w, stop := s.hub.watch(id, func(*protocol.Task) bool { return true })

@@ -290,7 +290,6 @@ func TestCommandsAndReads(t *testing.T) {
 			return err
 		},
 		func() error { _, err := s.Wait(t.Context(), "missing", atEnd); return err },
-		func() error { _, err := s.Follow(t.Context(), "missing", 0); return err },
 	} {
 		require.ErrorIs(t, read(), port.ErrNotFound, "an unknown order")
 	}
@@ -320,36 +319,29 @@ func TestCommandsAndReads(t *testing.T) {
 	require.GreaterOrEqual(t, counts["process-heap-bytes"], int64(1<<16))
 }
 
-// A follower gets each version once, in order, from the one after that it has, and the last one.
-func TestFollow(t *testing.T) {
+// After a signal of a change, what is read is at least as new, up to the last version.
+func TestChangesLeadToTheLastVersion(t *testing.T) {
 	w := newFixture(t, "30s")
 	w.shop.gate = make(chan struct{})
 	s := w.open()
 	defer closeRuntime(t, s)
 	submit(t, s, "one", "")
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	panics := port.Panics()
-	all, err := s.Follow(ctx, "one", 0)
-	require.NoError(t, err)
-	newer, err := s.Follow(ctx, "one", 1)
-	require.NoError(t, err)
-	require.EqualValues(t, 1, (<-all).Version)
+	changes := s.Changes(t.Context(), "one")
 	close(w.shop.gate)
-	for _, f := range []<-chan *protocol.Task{all, newer} {
-		for last := int64(1); ; {
-			task := <-f
-			require.Greater(t, task.Version, last)
-			last = task.Version
-			if task.Terminal() && task.Due == 0 {
-				break
-			}
+	for last := int64(0); ; {
+		select {
+		case <-changes:
+		case <-time.After(patience):
+			t.Fatal("no signal of the last version")
+		}
+		task, _, err := s.Task(t.Context(), "one")
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, task.Version, last)
+		last = task.Version
+		if task.Terminal() && task.Due == 0 {
+			return
 		}
 	}
-	cancel()
-	for range all { //nolint:revive // it ends with its context
-	}
-	require.Equal(t, panics, port.Panics())
 }
 
 // A message of the SQS edge that is refused is answered where it names a queue for that, else kept in

@@ -33,11 +33,10 @@ func allFail(t *testing.T, s *embedded.Runtime, id string) {
 		"command": func() error {
 			return second(s.Command(ctx, message.Control{OrderID: id, Event: core.Command{Name: core.Cancel, ID: "late"}}))
 		},
-		"order":  func() error { return second(s.Order(ctx, &protocol.Task{OrderID: id, ContentHash: "h"})) },
-		"task":   func() error { _, _, err := s.Task(ctx, id); return err },
-		"wait":   func() error { return second(s.Wait(ctx, id, func(*protocol.Task) bool { return true })) },
-		"follow": func() error { return second(s.Follow(ctx, id, 0)) },
-		"list":   func() error { _, _, err := s.List(ctx, port.Query{Limit: 10}); return err },
+		"order": func() error { return second(s.Order(ctx, &protocol.Task{OrderID: id, ContentHash: "h"})) },
+		"task":  func() error { _, _, err := s.Task(ctx, id); return err },
+		"wait":  func() error { return second(s.Wait(ctx, id, func(*protocol.Task) bool { return true })) },
+		"list":  func() error { _, _, err := s.List(ctx, port.Query{Limit: 10}); return err },
 		"target": func() error {
 			return second(s.Target(ctx, "pair", "0123456789abcdef0123456789abcdef"))
 		},

@@ -61,24 +61,11 @@ func Backup(ctx context.Context, folder, to string, companions ...string) (bytes
 	return info.Size(), appear(unfinished, to)
 }
 
-// ends are the ends of the names of the files that the store and SQLite use beside the database.
-var ends = []string{"", "-wal", "-shm", "-journal", ".new", ".new-journal", ".new-wal", ".new-shm"}
-
-// apart refuses a file that the store in a folder uses, whatever the spelling of its name. The database may be
-// a symbolic link, so apart also looks where it leads. The file need not exist.
+// apart refuses a file that the store in a folder uses, whatever the spelling of its name. The file need not exist.
 func apart(folder, to string, companions []string) error {
-	database := filepath.Join(folder, FileName)
-	used := []string{sequenceFile(database), filepath.Join(folder, lockName)}
+	used := append(names(filepath.Join(folder, FileName)), filepath.Join(folder, lockName))
 	for _, name := range companions {
 		used = append(used, filepath.Join(folder, name))
-	}
-	for _, end := range ends {
-		used = append(used, database+end)
-	}
-	if target, err := filepath.EvalSymlinks(database); err == nil {
-		for _, end := range ends {
-			used = append(used, target+end)
-		}
 	}
 	if target, err := filepath.EvalSymlinks(to); err == nil {
 		to = target
@@ -128,7 +115,6 @@ func copyInto(ctx context.Context, folder, to string) error {
 // process. The function done unlocks the folder.
 func readable(ctx context.Context, folder string) (from string, done func(), err error) {
 	file := filepath.Join(folder, FileName)
-	from = source(file, 1<<20) + "&mode=ro"
 	for {
 		found, err := inspect(file)
 		switch {
@@ -137,7 +123,7 @@ func readable(ctx context.Context, folder string) (from string, done func(), err
 		case !found.file:
 			return "", nil, fmt.Errorf("%s: %w", file, fs.ErrNotExist)
 		case found.log:
-			return from, func() {}, nil
+			return found.source(file), func() {}, nil
 		}
 		lock, err := lockFolder(folder)
 		if errors.Is(err, ErrLocked) { // the other process will soon create a log
@@ -149,8 +135,7 @@ func readable(ctx context.Context, folder string) (from string, done func(), err
 		if err != nil {
 			return "", nil, err
 		}
-		// immutable keeps SQLite from creating an empty log.
-		return from + "&immutable=1", func() { _ = lock.Unlock() }, nil
+		return found.source(file), func() { _ = lock.Unlock() }, nil
 	}
 }
 

@@ -159,8 +159,6 @@ func TestABackupOntoTheStoreItselfIsRefused(t *testing.T) {
 	require.NoError(t, os.Symlink(filepath.Join(folder, sqlite.FileName), filepath.Join(beside, "a.db")))
 	require.NoError(t, os.Symlink(filepath.Join(folder, writeLog), filepath.Join(beside, "b.db"))) // leads nowhere
 	require.NoError(t, os.Link(filepath.Join(folder, sqlite.FileName), filepath.Join(beside, "c.db")))
-	moved := t.TempDir() // the database in it is a symbolic link
-	require.NoError(t, os.Symlink(filepath.Join(folder, sqlite.FileName), filepath.Join(moved, sqlite.FileName)))
 	t.Chdir(folder)
 	before := listing(t, folder)
 	besides := listing(t, beside)
@@ -180,7 +178,6 @@ func TestABackupOntoTheStoreItselfIsRefused(t *testing.T) {
 		{link, filepath.Join(folder, writeLog)},
 		{folder, filepath.Join(beside, "a.db")},
 		{folder, filepath.Join(beside, "c.db")},
-		{moved, filepath.Join(folder, writeLog)},
 	} {
 		_, err := sqlite.Backup(t.Context(), c.data, c.to)
 		require.ErrorIs(t, err, fs.ErrInvalid, c.to)

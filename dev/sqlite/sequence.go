@@ -97,9 +97,13 @@ func (q *sequence) close() error {
 // private is the mode of all files of the store. Other users of the machine must not read the data of orders.
 const private fs.FileMode = 0o600
 
-// names returns the names of all files that the store or SQLite opens.
+// names returns the names of all files that the store and SQLite use.
 func names(file string) []string {
-	return []string{file, file + "-wal", file + "-shm", file + "-journal", sequenceFile(file)}
+	all := []string{sequenceFile(file)}
+	for _, end := range []string{"", "-wal", "-shm", "-journal", ".new", ".new-journal", ".new-wal", ".new-shm"} {
+		all = append(all, file+end)
+	}
+	return all
 }
 
 // protect removes the permissions of other users from existing files. It skips a file whose mode it may not

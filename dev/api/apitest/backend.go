@@ -325,30 +325,6 @@ func (b *Backend) Arrived(id string) {
 	}
 }
 
-// Follow implements api.Backend.
-func (b *Backend) Follow(ctx context.Context, id string, after int64) (<-chan *protocol.Task, error) {
-	if _, _, err := b.Task(ctx, id); err != nil {
-		return nil, err
-	}
-	out := make(chan *protocol.Task)
-	go func() {
-		defer close(out)
-		for {
-			t, err := b.Wait(ctx, id, func(t *protocol.Task) bool { return t.Version > after })
-			if err != nil {
-				return
-			}
-			after = t.Version
-			select {
-			case out <- t:
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
-	return out, nil
-}
-
 // Changes signals each change of any task.
 func (b *Backend) Changes(ctx context.Context, _ string) <-chan struct{} {
 	signal := make(chan struct{}, 1)

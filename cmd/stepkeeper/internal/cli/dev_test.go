@@ -332,9 +332,11 @@ func TestDevLogsATroubleAFewTimes(t *testing.T) {
 	for _, line := range decodeLines(t, r.err) {
 		count[line["msg"]]++
 	}
-	require.Contains(t, []int{3, 4, 5, 6}, count["message returned"], "lines of one minute, or of two")
-	require.Contains(t, []int{3, 4, 5, 6}, count["cannot accept"])
-	require.Contains(t, r.err, "no more lines of this kind before")
+	for _, what := range []string{"message returned", "cannot accept"} {
+		require.GreaterOrEqual(t, count[what], 10, what)
+		require.LessOrEqual(t, count[what], 20, "%s: lines of one minute, or of two", what)
+	}
+	require.Contains(t, r.err, "no more lines of this kind in this minute")
 }
 
 // A server or console that cannot write its ready line reports this on standard error, continues, and ends

@@ -10,7 +10,7 @@ import (
 )
 
 // linesPerMinute is the number of warnings and errors of one kind that are logged in a minute.
-const linesPerMinute = 3
+const linesPerMinute = 10
 
 // bounded is a log handler that limits the warnings and errors of each kind. The kind is the message without the
 // attributes. Without the limit, a full disk would log a line for each message that returns to its queue.
@@ -39,27 +39,25 @@ func (o *devOptions) logger() *slog.Logger {
 
 // Handle implements slog.Handler.
 func (b bounded) Handle(ctx context.Context, r slog.Record) error {
-	if r.Level >= slog.LevelWarn {
-		switch n, until := b.lines.count(r.Message, r.Time); {
-		case n > linesPerMinute:
-			return nil
-		case n == linesPerMinute:
-			r.AddAttrs(slog.String("limit", "no more lines of this kind before "+until.UTC().Format(time.TimeOnly)))
-		}
+	if r.Level >= slog.LevelWarn && !b.lines.room(&r) {
+		return nil
 	}
 	return b.Handler.Handle(ctx, r)
 }
 
-// count returns the number of lines of a kind in this minute, and the end of the minute.
-func (l *lines) count(kind string, now time.Time) (n int, until time.Time) {
+// room counts a line, and reports whether it is logged. It marks the last line of its kind in a minute.
+func (l *lines) room(r *slog.Record) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if minute := now.Truncate(time.Minute); !minute.Equal(l.minute) {
+	if minute := r.Time.Truncate(time.Minute); !minute.Equal(l.minute) {
 		l.minute = minute
 		clear(l.logged)
 	}
-	l.logged[kind]++
-	return l.logged[kind], l.minute.Add(time.Minute)
+	l.logged[r.Message]++
+	if l.logged[r.Message] == linesPerMinute {
+		r.AddAttrs(slog.String("limit", "no more lines of this kind in this minute"))
+	}
+	return l.logged[r.Message] <= linesPerMinute
 }
 
 // WithAttrs implements slog.Handler.
