@@ -378,6 +378,8 @@ func (h *history) plan(s *protocol.Step, agent string) {
 	case core.Waiting:
 		e.What = "end of the wait"
 		switch {
+		case h.task.ProcessState == core.Error: // the time runs on, but nothing happens then
+			return
 		case s.Children.Pauses(s):
 			e.What = "next iteration"
 		case s.Children != nil:
