@@ -227,21 +227,6 @@ func (eachKind) goOn(s step) {
 // due reports whether the time of a Waiting step has come, or is not set.
 func (s *Step) due(now core.Time) bool { return s.Wait.At <= now || s.CompleteBy == 0 }
 
-func (eachKind) validState(s *Step, d *core.StepDefinition) bool {
-	begun := s.Attempted() && s.Attempt > 0 && s.Children != nil
-	switch s.State {
-	case core.Skipped:
-		return !s.Attempted()
-	case core.Pending, core.Failed:
-		return !s.Attempted() || begun
-	case core.Waiting, core.Settling, core.Processed, core.UndoWait:
-		return begun
-	case core.Compensated:
-		return begun || !s.Attempted() && s.FailureCode != "" && d.OnFailure == core.OnFailureContinue
-	}
-	return false
-}
-
 // childEnded applies the report of an open child about its end or Error (P41, parent and child talk by
 // messages). During an undo, a child stays open until it is undone.
 func (s step) childEnded(ev core.Event) (string, error) {
