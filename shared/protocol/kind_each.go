@@ -356,7 +356,7 @@ func (s step) failChildren() {
 	s.fail(code, text, s.Attempt)
 }
 
-// endChildren makes the step Processed. If its output does not fit into the document, the step fails.
+// endChildren ends a step whose children have all ended.
 func (s step) endChildren() {
 	var output json.RawMessage
 	if len(s.Children.Results) > 0 {
@@ -368,12 +368,17 @@ func (s step) endChildren() {
 	c := *s.Children
 	c.Results = nil
 	s.Children = &c
+	s.finishIfFits(output, "collect less")
+}
+
+// finishIfFits makes the step Processed. If its output does not fit into the document, the step fails.
+func (s step) finishIfFits(output json.RawMessage, fix string) {
 	if s.outputFits(output) {
 		s.finish(output)
 		return
 	}
-	s.fail(core.CodeOutputTooLarge, fmt.Sprintf("the output of %d bytes does not fit into the "+
-		"order's document beside the outputs of its steps; collect less", len(output)), s.Attempt)
+	s.fail(core.CodeOutputTooLarge, fmt.Sprintf("the output of %d bytes does not fit into the order's document beside "+
+		"the outputs of its steps; %s", len(output), fix), s.Attempt)
 }
 
 // undoChildren begins or continues the undo of a step's children, the latest child first. It reports whether
