@@ -142,13 +142,14 @@ func failed(sc Scenario, w *world.Simulation, what string) (Finding, bool) {
 			if e == nil || e.At <= since || unansweredIn(e) {
 				continue
 			}
-			if d.Answer == nil || e.Code == "expression" {
-				return Finding{
-					Responsible: YourWorkflow,
-					Text:        fmt.Sprintf("%s: step %s%s failed: %s", what, d.Name, place, e.Message),
-					Fix:         fix + defaults(e, def, begun(sc)), Step: d.Name, Agent: d.Agent,
-				}, true
+			if e.Code == core.CodeAnswerRefused {
+				fix = "give an answer that goes on, with " + begun(sc) + "--answer" + inTests(sc)
 			}
+			return Finding{
+				Responsible: YourWorkflow,
+				Text:        fmt.Sprintf("%s: step %s%s failed: %s", what, d.Name, place, e.Message),
+				Fix:         fix + defaults(e, def, begun(sc)), Step: d.Name, Agent: d.Agent,
+			}, true
 		}
 	}
 	return Finding{}, false

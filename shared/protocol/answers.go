@@ -72,8 +72,7 @@ func (s *Step) AsAsked(question json.RawMessage, timeout core.Duration) json.Raw
 	if len(question) > 0 && json.Unmarshal(question, &q) != nil {
 		return question
 	}
-	need := core.Whole(a.Need)
-	q.Need = &need
+	q.Need = new(core.Whole(a.Need))
 	q.Timeout = asked.String()
 	q.Who = a.Who
 	q.NotSelf = nil

@@ -134,11 +134,3 @@ func (c *Children) ResolveRefusal(fact core.Fact) string {
 	}
 	return ""
 }
-
-// Settled returns a copy without the open children that can no longer be undone.
-func (c *Children) Settled() *Children {
-	n := *c
-	n.Open = slices.Clone(c.Open)
-	n.Close(OpenChild.inDoubt)
-	return &n
-}

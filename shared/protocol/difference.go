@@ -257,7 +257,7 @@ func order(n *core.StepDefinition, t *Task) (all []Difference) {
 // begun, or one of a Compensated task, can differ so.
 func (s *Step) staysIn(d, n *core.StepDefinition) bool {
 	answers := d.Answer == nil || n.Answer == nil || d.Answer.Event == n.Answer.Event
-	return d.Kind() == n.Kind() && answers && behaviours[n.Kind()].validState(s, n)
+	return d.Kind() == n.Kind() && answers && s.fits(n)
 }
 
 // MovedTo returns the task with another definition, and with the steps in the order of that definition.

@@ -201,9 +201,7 @@ func (r *decision) emitAgain() {
 	t := r.t
 	for n := 1; n <= t.StatusSeq && t.ReplyTo != "" && !r.bySupervisor(); n++ {
 		if r.causedStatus(n) {
-			status := t.numbered(n)
-			status.ReplyTo = t.ReplyTo
-			r.tell(status)
+			r.tell(t.numbered(n))
 		}
 	}
 	if t.End.ResendAt != 0 {

@@ -21,8 +21,6 @@ type kind interface {
 	// next Wake if that time has come. After a claim, a Resubmit or a Move, CompleteBy is zero, and the step has no
 	// Wake.
 	goOn(s step)
-	// validState reports whether the step may be in its present state.
-	validState(s *Step, d *core.StepDefinition) bool
 }
 
 type prepared struct {

@@ -65,23 +65,6 @@ func (answerKind) goOn(s step) {
 	}
 }
 
-func (answerKind) validState(s *Step, _ *core.StepDefinition) bool {
-	switch s.State {
-	case core.Skipped:
-		return !s.Attempted()
-	case core.Pending, core.Failed:
-		return !s.Attempted() || s.Attempt > 0
-	case core.Compensated:
-		if !s.Attempted() {
-			return s.FailureCode != ""
-		}
-		fallthrough
-	case core.Waiting, core.Processed:
-		return s.Attempted() && s.Attempt > 0 && !s.Claim.Undo && s.Answers != nil
-	}
-	return false
-}
-
 // look ends a step if enough people have answered. In a task that goes forward, it also ends a step if the
 // time for an answer has passed. An answer takes precedence over the time (P36).
 func (s step) look() {

@@ -27,20 +27,6 @@ func (anyKind) goOn(s step) {
 
 func (s step) unsettled(member int) bool { return !s.t.Steps[member].Passed() }
 
-func (anyKind) validState(s *Step, _ *core.StepDefinition) bool {
-	switch s.State {
-	case core.Skipped:
-		return !s.Attempted()
-	case core.Pending, core.Failed:
-		return !s.Attempted() || s.Attempt > 0
-	case core.Waiting, core.Settling, core.Processed, core.UndoWait:
-		return s.Attempted() && s.Attempt > 0
-	case core.Compensated:
-		return s.Attempted() || s.FailureCode != ""
-	}
-	return false
-}
-
 // decideAny decides the steps of which enough members have ended well, fails those of which too few still can, and
 // withdraws the steps that nobody wants any more. It reports whether it has changed a step. An end that comes while
 // the task is in Error decides too, so that no more members than needed end well. The Supervisor only fails steps.

@@ -34,25 +34,6 @@ func (callKind) resend(s step) {
 
 func (callKind) goOn(step) {} // a call is never Waiting
 
-func (callKind) validState(s *Step, d *core.StepDefinition) bool {
-	claimed := s.Attempted() && s.Attempt > 0
-	switch s.State {
-	case core.Pending, core.Failed:
-		return !s.Attempted() || s.Attempt > 0
-	case core.Skipped:
-		return !s.Attempted()
-	case core.Compensated:
-		return claimed || !s.Attempted() && s.FailureCode != "" && d.OnFailure == core.OnFailureContinue
-	case core.Processed, core.UndoWait:
-		return claimed
-	case core.Processing:
-		return claimed && !s.Claim.Undo
-	case core.Compensating:
-		return claimed && s.Claim.Undo && d.Undo != nil
-	}
-	return false
-}
-
 // takeCall writes the claim of a call into the step, with stopBy and completeBy (P6, two times in each
 // request).
 func (s step) takeCall(op core.Operation) {

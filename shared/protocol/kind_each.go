@@ -227,21 +227,6 @@ func (eachKind) goOn(s step) {
 // due reports whether the time of a Waiting step has come, or is not set.
 func (s *Step) due(now core.Time) bool { return s.Wait.At <= now || s.CompleteBy == 0 }
 
-func (eachKind) validState(s *Step, d *core.StepDefinition) bool {
-	begun := s.Attempted() && s.Attempt > 0 && s.Children != nil
-	switch s.State {
-	case core.Skipped:
-		return !s.Attempted()
-	case core.Pending, core.Failed:
-		return !s.Attempted() || begun
-	case core.Waiting, core.Settling, core.Processed, core.UndoWait:
-		return begun
-	case core.Compensated:
-		return begun || !s.Attempted() && s.FailureCode != "" && d.OnFailure == core.OnFailureContinue
-	}
-	return false
-}
-
 // childEnded applies the report of an open child about its end or Error (P41, parent and child talk by
 // messages). During an undo, a child stays open until it is undone.
 func (s step) childEnded(ev core.Event) (string, error) {
@@ -371,7 +356,7 @@ func (s step) failChildren() {
 	s.fail(code, text, s.Attempt)
 }
 
-// endChildren makes the step Processed. If its output does not fit into the document, the step fails.
+// endChildren ends a step whose children have all ended.
 func (s step) endChildren() {
 	var output json.RawMessage
 	if len(s.Children.Results) > 0 {
@@ -383,12 +368,17 @@ func (s step) endChildren() {
 	c := *s.Children
 	c.Results = nil
 	s.Children = &c
+	s.finishIfFits(output, "collect less")
+}
+
+// finishIfFits makes the step Processed. If its output does not fit into the document, the step fails.
+func (s step) finishIfFits(output json.RawMessage, fix string) {
 	if s.outputFits(output) {
 		s.finish(output)
 		return
 	}
-	s.fail(core.CodeOutputTooLarge, fmt.Sprintf("the output of %d bytes does not fit into the "+
-		"order's document beside the outputs of its steps; collect less", len(output)), s.Attempt)
+	s.fail(core.CodeOutputTooLarge, fmt.Sprintf("the output of %d bytes does not fit into the order's document beside "+
+		"the outputs of its steps; %s", len(output), fix), s.Attempt)
 }
 
 // undoChildren begins or continues the undo of a step's children, the latest child first. It reports whether

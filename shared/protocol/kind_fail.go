@@ -1,9 +1,5 @@
 package protocol
 
-import (
-	"github.com/stepkeeper/stepkeeper/shared/core"
-)
-
 // failKind is the kind of a step that fails for good when its turn comes (P50, a rule can fail the order).
 // Such a step calls no agent and is never claimed, so it has nothing to undo.
 type failKind struct{}
@@ -17,7 +13,3 @@ func (failKind) start(step, prepared) {}
 func (failKind) resend(step) {}
 
 func (failKind) goOn(step) {}
-
-func (failKind) validState(s *Step, _ *core.StepDefinition) bool {
-	return !s.Attempted() && (s.State == core.Pending || s.State == core.Skipped || s.State == core.Failed)
-}

@@ -169,7 +169,7 @@ func (s *Step) isExhausted(d *core.StepDefinition) bool {
 		s.Children != nil && s.Children.Failed <= d.Each.Tolerate
 }
 
-// endIterations makes the step Processed. If its output does not fit into the document, the step fails.
+// endIterations ends a step after its last iteration.
 func (s step) endIterations(exhausted bool) {
 	c := s.Children
 	output, _ := core.Marshal(struct { // Marshal cannot fail for valid JSON and numbers
@@ -179,10 +179,5 @@ func (s step) endIterations(exhausted bool) {
 	}{c.Next, exhausted, c.Last})
 	c.Count = c.Next
 	c.Last = nil
-	if s.outputFits(output) {
-		s.finish(output)
-		return
-	}
-	s.fail(core.CodeOutputTooLarge, fmt.Sprintf("the output of %d bytes does not fit into the order's document beside "+
-		"the outputs of its steps; let the block return less", len(output)), s.Attempt)
+	s.finishIfFits(output, "let the block return less")
 }

@@ -104,15 +104,3 @@ func (s step) lookAt(at core.Time) {
 func (waitKind) resend(s step) {
 	s.wake(s.Wait.At)
 }
-
-func (waitKind) validState(s *Step, _ *core.StepDefinition) bool {
-	switch s.State {
-	case core.Pending, core.Failed, core.Skipped:
-		return !s.Attempted()
-	case core.Compensated:
-		return s.Attempted() && s.Attempt > 0 && !s.Claim.Undo || !s.Attempted() && s.FailureCode != ""
-	case core.Waiting, core.Processed:
-		return s.Attempted() && s.Attempt > 0 && !s.Claim.Undo
-	}
-	return false
-}

@@ -22,10 +22,10 @@ func (r *decision) resolveCommand(ev core.Event) (refused string) {
 	}
 	s := r.step(i)
 	r.accept(note("an output", given))
-	// The fact is about the children in doubt, which Settled closes. The other open children stay open, and a
-	// Resubmit asks them again (P41, parent and child talk by messages).
+	// The fact is about the children in doubt. The other open children stay open, and a Resubmit asks them again (P41,
+	// parent and child talk by messages).
 	if s.Children != nil {
-		s.Children = s.Children.Settled()
+		s.OwnChildren().Close(OpenChild.inDoubt)
 		return ""
 	}
 	s.Resolved = &core.Resolved{Fact: e.Fact, Command: r.t.Commands.Number, At: r.at.Now}

@@ -38,7 +38,7 @@ type noInput struct{ output json.RawMessage }
 
 func (noInput) Input(int, core.Environment) (json.RawMessage, error) {
 	b, err := json.Marshal(core.Question{
-		Who: persons(), Need: new(len(persons())),
+		Who: persons(), Need: new(core.Whole(len(persons()))),
 		NotSelf: new(strings.Repeat("x", 128)),
 	})
 	return b, err

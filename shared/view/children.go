@@ -77,7 +77,7 @@ func childrenOf(t *protocol.Task, s *protocol.Step, def *core.Each) *Children {
 	if r := def.Repeat; r != nil {
 		v.Count = c.Started
 		v.Repeat = &Repeat{AtMost: r.AtMost, Until: r.Until, Last: c.Last}
-		if c.Pauses(s) {
+		if c.Pauses(s) && t.ProcessState != core.Error {
 			v.Repeat.Next = s.Wait.Until
 		}
 		for _, e := range c.Ends {

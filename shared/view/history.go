@@ -113,16 +113,11 @@ func History(t *protocol.Task, def *core.Definition) []Entry {
 	return h.all
 }
 
-// withdrawn and superseded are effects of what another step has come to.
-const (
-	withdrawn  = "withdrawn"
-	superseded = string(protocol.OutcomeSuperseded)
-)
-
 // rank sorts the entries of one time. A decision has the time of its cause, such as a reply, and its effects.
 // A cause that belongs to a claim of its step at the same time stays behind this claim.
 func (h *history) rank(e Entry) int {
-	cause := (e.Way == Received || e.Kind == EntryStep) && e.What != withdrawn && e.What != superseded
+	ofAnother := e.What == "withdrawn" || e.What == string(protocol.OutcomeSuperseded)
+	cause := (e.Way == Received || e.Kind == EntryStep) && !ofAnother
 	claim, claimed := h.claims[moment{e.Step, e.order}]
 	before := claim.Undo && !e.Undo || e.Attempt != 0 && e.Attempt < claim.Attempt
 	if cause && (!claimed || before) {
@@ -245,7 +240,7 @@ func (h *history) step(s *protocol.Step, d *core.StepDefinition) {
 			At: g.At, Kind: EntryStep, Peer: g.By, Step: s.Name, What: "got another input", Text: g.Reason,
 		})
 	}
-	h.add(Entry{At: s.Withdrawn, Kind: EntryStep, Step: s.Name, What: withdrawn, Text: s.FailureCode})
+	h.add(Entry{At: s.Withdrawn, Kind: EntryStep, Step: s.Name, What: "withdrawn", Text: s.FailureCode})
 	last := Entry{At: s.Claim.At, Step: s.Name, Attempt: s.Attempt, Undo: s.Claim.Undo}
 	if s.Children != nil && s.Claim.At != 0 {
 		h.children(s, last)
@@ -378,6 +373,8 @@ func (h *history) plan(s *protocol.Step, agent string) {
 	case core.Waiting:
 		e.What = "end of the wait"
 		switch {
+		case h.task.ProcessState == core.Error: // the time runs on, but nothing happens then
+			return
 		case s.Children.Pauses(s):
 			e.What = "next iteration"
 		case s.Children != nil:

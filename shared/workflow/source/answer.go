@@ -155,7 +155,7 @@ func (b *builder) timeoutValue(step string, given *value, a *core.Answer) {
 // core.Question. The field refuse is an expression too.
 func (b *builder) question(f field, s *core.StepDefinition, scope expression.Scope) {
 	form := answerForm(f.value)
-	v := b.counted(f.value.get(form), "need")
+	v := f.value.get(form)
 	q := value{at: v.at, shape: isMap}
 	for _, key := range []string{"question", "show", "need", "who"} {
 		if part := v.field(key); part != nil {

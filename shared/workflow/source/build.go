@@ -274,17 +274,6 @@ func (b *builder) whole(v *value, key string, absent int) int {
 	return int(n)
 }
 
-// counted returns the mapping with a whole number in digits, as programs read it. An expression stays as it is.
-func (b *builder) counted(v *value, key string) *value {
-	given := v.get(key)
-	if given == nil || given.shape != isNumber {
-		return v
-	}
-	digits := *given
-	digits.text = strconv.Itoa(b.whole(v, key, 0))
-	return v.with(key, &digits)
-}
-
 func (b *builder) float(v *value, key string, absent float64) float64 {
 	if f := v.get(key); f != nil && f.shape == isNumber {
 		if n, err := strconv.ParseFloat(f.text, 64); err == nil {

@@ -176,7 +176,7 @@ func (b *builder) items(f field, s *core.StepDefinition, scope expression.Scope)
 				"write an expression, as in each: ${ order.items }")
 		}
 		s.Input = b.template(list, "each", scope)
-		s.Each.Enough = b.template(b.counted(f.value, "enough").get("enough"), "enough", scope)
+		s.Each.Enough = b.template(f.value.get("enough"), "enough", scope)
 		scope.Item = true
 		b.element = schema.Part{}
 		if text, found, _ := expression.Unwrap(list.text); found && b.schema != nil {

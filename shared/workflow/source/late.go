@@ -43,15 +43,11 @@ func (b *builder) late(i int) {
 		return
 	}
 	at := v.field("deadline").value.at
-	goesOn := s.OnDeadline == core.OnFailureContinue
 	switch {
 	case s.PointOfNoReturn && s.OnDeadline != core.OnFailureStop:
 		b.report.error(at, "step "+s.Name+" is a point of no return, so nothing but the operator can end it when it is late",
 			"write onDeadline: stop")
-	case goesOn && s.Kind() == core.KindCall && v.field("undo") == nil:
-		b.report.error(at, "step "+s.Name+" declares no undo, and the order can only go on without it once it is undone",
-			"write undo: OPERATION, or undo: none if the step has no effect")
-	case goesOn && s.Grade == core.Plain:
+	case s.OnDeadline == core.OnFailureContinue && s.Grade == core.Plain:
 		b.report.warn(at, "if a call of step "+s.Name+" is in doubt when it is late, the order stops for the operator, "+
 			"because its service is plain", "use a service that is at least idempotent")
 	case s.OnDeadline == core.OnFailureUndo && s.Agent != "" && s.Deadline > 0 && s.Deadline < s.MaxQueueTime:

@@ -153,6 +153,8 @@ func (b *builder) stops(i int) {
 	}
 }
 
+const fixUndo = "write undo: OPERATION, or undo: none if the step has no effect"
+
 // undoable checks that a step declares an undo if it needs one. A step needs no undo after a point of no
 // return without a condition. After a point of no return with a condition, a step needs an undo, because the
 // condition may be false.
@@ -181,14 +183,13 @@ func (b *builder) undoable(i int) {
 			}
 		}
 	}
-	// A step with onFailure: continue may be undone even after a point of no return (P42, orders can go on
-	// after failures).
-	switch alone := s.OnFailure == core.OnFailureContinue || b.memberIn(s.Name) != nil; {
+	// A step that the order may go on without may be undone even after a point of no return (P42, P58).
+	goesOn := s.OnFailure == core.OnFailureContinue || s.OnDeadline == core.OnFailureContinue
+	switch alone := goesOn || b.memberIn(s.Name) != nil; {
 	case alone && field != nil:
 	case alone:
 		b.report.error(b.steps[i].at, "step "+s.Name+
-			" declares no undo, and the order can only go on without it once it is undone",
-			"write undo: OPERATION, or undo: none if the step has no effect")
+			" declares no undo, and the order can only go on without it once it is undone", fixUndo)
 	case behind >= 0 && s.Undo != nil:
 		b.report.warn(field.at, fmt.Sprintf("the undo of step %s is never used: it runs after the point of "+
 			"no return %s", s.Name, b.def.Steps[behind].Name), "remove undo")
@@ -198,10 +199,9 @@ func (b *builder) undoable(i int) {
 			fmt.Sprintf(
 				"step %s declares no undo, and the point of no return %s before it may be skipped",
 				s.Name, b.def.Steps[skippable].Name),
-			"write undo: OPERATION, or undo: none if the step has no effect")
+			fixUndo)
 	default:
-		b.report.error(b.steps[i].at, "step "+s.Name+" declares no undo",
-			"write undo: OPERATION, or undo: none if the step has no effect")
+		b.report.error(b.steps[i].at, "step "+s.Name+" declares no undo", fixUndo)
 	}
 }
 

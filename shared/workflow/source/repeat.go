@@ -29,9 +29,9 @@ func (b *builder) repeat(f field, s *core.StepDefinition) {
 		AtMost: b.whole(v, "atMost", 0), Every: b.duration(v, "every", limitPoll, 0),
 		OnExhausted: core.Policy(b.text(v, "onExhausted")),
 	}
-	for _, key := range []string{"each", "concurrency", "enough", "collect"} {
-		if beside := f.value.field(key); beside != nil {
-			b.report.error(beside.at, "step "+f.key+" has "+key+" beside repeat", besideRepeat[key])
+	for _, beside := range f.value.fields {
+		if fix, refused := besideRepeat[beside.key]; refused {
+			b.report.error(beside.at, "step "+f.key+" has "+beside.key+" beside repeat", fix)
 		}
 	}
 	if every := v.field("every"); every != nil && s.Each.Repeat.Every > 0 && s.Each.Repeat.Every < core.Second {

@@ -176,7 +176,9 @@ func Audit(w *world.Simulation) {
 		}
 		o.Seen.Dirty = true
 		if t := w.Store.Task(o.Id); t != nil {
-			w.Ends[t.ProcessState]++
+			if t.Parent == nil {
+				w.Ends[t.ProcessState]++
+			}
 			told(w, o, t)
 		}
 	}

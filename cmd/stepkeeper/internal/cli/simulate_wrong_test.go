@@ -90,6 +90,14 @@ func TestASimulationGivesNoAnswers(t *testing.T) {
 		"Fix: give one that goes on: --answer 'checked=")
 }
 
+// An answer that the workflow refuses is the caller's, and no defect of Stepkeeper.
+func TestASimulationWithARefusedAnswer(t *testing.T) {
+	folder := "../../../../examples/expense/"
+	call{}.run(t, "simulate", folder+"expense.yaml", "--order", folder+"order.json", "--answer", "approve=reject", "--seeds",
+		"1").want(t, failure.NotProcessed, "your workflow: with nothing going wrong", `step approve failed: `, `answered "reject"`,
+		"Fix: give an answer that goes on, with --answer, or sim.Answer in a test")
+}
+
 // The JSON report says the same as the text, in fields that stay.
 func TestWrongWorkflowsForPrograms(t *testing.T) {
 	type finding struct {
