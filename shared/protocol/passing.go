@@ -43,7 +43,7 @@ func (s step) passOn(e core.Answered) (string, error) {
 	reason := ""
 	switch {
 	case mode != going && mode != errForward:
-		reason = "the order goes no longer forward; it is " + string(s.t.ProcessState)
+		reason = "the order no longer goes forward; it is " + string(s.t.ProcessState)
 	case e.Run != s.t.Run:
 		reason = fmt.Sprintf("the order is in run %d, and the answer is for run %d; look at it again", s.t.Run, e.Run)
 	default:
