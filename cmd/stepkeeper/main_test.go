@@ -355,11 +355,13 @@ func firstAgent(t *testing.T, x *terminal, services string) {
 	x.edit(t, "agents.yaml", "  seats:\n    url: http://"+services+"/seats\n    allow: {loopback: true}\n",
 		"  seats: {external: true}\n")
 	server := x.leave(t, "stepkeeper dev --data second --listen 127.0.0.1:0", address)
+	// The agent starts late: it gets a repeated request too.
+	x.run(t, strings.Replace(firstSubmit, " --wait", "", 1)+" --server http://"+server, 0)
+	x.run(t, untilListed(`"attempt 2"`, "show o-1 --server http://"+server), 0)
 	line := strings.Replace(lines(t, page, "cd seats")[0], "127.0.0.1:8377", server, 1)
 	line = strings.Replace(line, "127.0.0.1:9100", services, 1)
 	x.leave(t, line+" 2>&1", regexp.MustCompile("(takes requests)"))
 	x.recorded(t, page, lines(t, page, "cd seats")[0], x.said)
-	x.run(t, strings.Replace(firstSubmit, " --wait", "", 1)+" --server http://"+server, 0)
 	x.run(t, untilListed("o-1", "approvals --server http://"+server), 0)
 }
 
