@@ -269,7 +269,7 @@ func TestFirstHour(t *testing.T) {
 	x.run(t, tests[1]+" --seeds 20", 0, "No violation")
 	x.run(t, tests[2], 0, "ok")
 	x.covers(t, "../../examples/booking/README.md")
-	x.covers(t, page, "make install") // TestReadme runs it
+	x.covers(t, page, "go install ./cmd/stepkeeper") // TestReadme runs it
 	x.told(t, page)
 	firstWorkflow(t, x)
 	exitCodes(t, x)
@@ -281,6 +281,11 @@ func TestFirstHour(t *testing.T) {
 }
 
 // untilListed returns a line that repeats a command until its output has a text.
+// atDefault returns what an example prints if it listens on the default address instead of server.
+func atDefault(said, server string) string {
+	return strings.ReplaceAll(strings.Replace(said, " --server "+server, "", 1), server, "http://127.0.0.1:8377")
+}
+
 func untilListed(text, command string) string {
 	return "timeout 60 sh -c 'until stepkeeper " + command + " 2>/dev/null | grep -q " + text +
 		"; do sleep 0.1; done'"
@@ -306,8 +311,8 @@ func firstWorkflow(t *testing.T, x *terminal) {
 	x.shows(t, page, "stepkeeper workflow schema", 0)
 	const example = "stepkeeper dev --example=carriers"
 	next := x.leave(t, example+" --listen 127.0.0.1:0", regexp.MustCompile("in another terminal: (.*)"))
-	x.here[address.FindStringSubmatch(x.said)[1]] = "127.0.0.1:8377"
-	x.recorded(t, page, example, x.said)
+	server := address.FindString(x.said)
+	x.recorded(t, page, example, atDefault(x.said, server))
 	x.run(t, next, 0, "carriers-1: accepted", "carriers-1  Processing")
 
 	served := lines(t, page, `echo '{"schema"`)
@@ -446,7 +451,7 @@ func TestReadme(t *testing.T) {
 	const page = "../../README.md"
 	const example = "stepkeeper dev --example"
 	x.dir = "../.."
-	x.run(t, lines(t, page, "make install")[0], 0)
+	x.run(t, lines(t, page, "go install")[0], 0)
 	cmd := x.command("exec " + example + " --listen 127.0.0.1:0")
 	x.ran = append(x.ran, example)
 	out, err := cmd.StdoutPipe()
@@ -458,7 +463,7 @@ func TestReadme(t *testing.T) {
 	require.True(t, ready.Scan())
 	said += ready.Text() + "\n"
 	server := address.FindString(said)
-	x.recorded(t, page, example, strings.Replace(said, " --server "+server, "", 1)) // the page has the default address
+	x.recorded(t, page, example, atDefault(said, server))
 	_, next, _ := strings.Cut(ready.Text(), "in another terminal: ")
 	x.run(t, next, 6, "Processed", "Compensated") // one of the services refuses some orders
 	_, orders, _ := strings.Cut(next, "submit --wait ")
