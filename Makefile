@@ -42,10 +42,6 @@ help: ## List the targets
 build: ## Build bin/stepkeeper
 	$(GO) build -o $(BIN)/stepkeeper ./cmd/stepkeeper
 
-.PHONY: install
-install: ## Install stepkeeper into $GOBIN, or $(go env GOPATH)/bin
-	$(GO) install ./cmd/stepkeeper
-
 .PHONY: test
 test: ## Run the tests of behaviour, which need nothing but Go
 	$(GO) test -short -p 4 $(TEST_PKGS)

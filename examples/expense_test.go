@@ -41,7 +41,7 @@ func TestAnApprovedExpenseIsPaid(t *testing.T) {
 	refused(t, run.Answer("approve", "ann", "perhaps"), "must be one of")
 	require.True(t, run.Answer("approve", "ann", "approve").Accepted)
 	require.Equal(t, "ann", paidBy(t, run))
-	refused(t, run.Answer("approve", "ann", "reject"), "the order goes no longer forward")
+	refused(t, run.Answer("approve", "ann", "reject"), "the order no longer goes forward")
 }
 
 // Each approver gets a link of their own; a mail scanner that opens it decides nothing.

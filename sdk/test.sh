@@ -21,7 +21,7 @@ orders() {
 		url=$(grep -o 'http://127[^ ]*' "$work/dev.log" | head -1) && break
 		sleep 0.1
 	done
-	export AWS_ENDPOINT_URL_SQS=$url AWS_REGION=us-east-1 AWS_ACCESS_KEY_ID=any AWS_SECRET_ACCESS_KEY=thing
+	export AWS_ENDPOINT_URL_SQS=$url
 	TRIAL=$work "$@" >"$work/agent.log" 2>&1 &
 	local agent=$!
 	timeout 60 "${client[@]}" || {
@@ -30,7 +30,7 @@ orders() {
 	}
 	kill "$agent" "$dev"
 	wait "$agent" "$dev" || true
-	unset AWS_ENDPOINT_URL_SQS AWS_REGION AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY
+	unset AWS_ENDPOINT_URL_SQS
 	echo "$* did an order of $(basename "${client[-1]}")"
 }
 

@@ -269,7 +269,7 @@ func TestFirstHour(t *testing.T) {
 	x.run(t, tests[1]+" --seeds 20", 0, "No violation")
 	x.run(t, tests[2], 0, "ok")
 	x.covers(t, "../../examples/booking/README.md")
-	x.covers(t, page, "make install") // TestReadme runs it
+	x.covers(t, page, "go install ./cmd/stepkeeper") // TestReadme runs it
 	x.told(t, page)
 	firstWorkflow(t, x)
 	exitCodes(t, x)
@@ -281,6 +281,11 @@ func TestFirstHour(t *testing.T) {
 }
 
 // untilListed returns a line that repeats a command until its output has a text.
+// atDefault returns what an example prints if it listens on the default address instead of server.
+func atDefault(said, server string) string {
+	return strings.ReplaceAll(strings.Replace(said, " --server "+server, "", 1), server, "http://127.0.0.1:8377")
+}
+
 func untilListed(text, command string) string {
 	return "timeout 60 sh -c 'until stepkeeper " + command + " 2>/dev/null | grep -q " + text +
 		"; do sleep 0.1; done'"
@@ -306,8 +311,8 @@ func firstWorkflow(t *testing.T, x *terminal) {
 	x.shows(t, page, "stepkeeper workflow schema", 0)
 	const example = "stepkeeper dev --example=carriers"
 	next := x.leave(t, example+" --listen 127.0.0.1:0", regexp.MustCompile("in another terminal: (.*)"))
-	x.here[address.FindStringSubmatch(x.said)[1]] = "127.0.0.1:8377"
-	x.recorded(t, page, example, x.said)
+	server := address.FindString(x.said)
+	x.recorded(t, page, example, atDefault(x.said, server))
 	x.run(t, next, 0, "carriers-1: accepted", "carriers-1  Processing")
 
 	served := lines(t, page, `echo '{"schema"`)
@@ -355,11 +360,13 @@ func firstAgent(t *testing.T, x *terminal, services string) {
 	x.edit(t, "agents.yaml", "  seats:\n    url: http://"+services+"/seats\n    allow: {loopback: true}\n",
 		"  seats: {external: true}\n")
 	server := x.leave(t, "stepkeeper dev --data second --listen 127.0.0.1:0", address)
+	// The agent starts late: it gets a repeated request too.
+	x.run(t, strings.Replace(firstSubmit, " --wait", "", 1)+" --server http://"+server, 0)
+	x.run(t, untilListed(`"attempt 2"`, "show o-1 --server http://"+server), 0)
 	line := strings.Replace(lines(t, page, "cd seats")[0], "127.0.0.1:8377", server, 1)
 	line = strings.Replace(line, "127.0.0.1:9100", services, 1)
 	x.leave(t, line+" 2>&1", regexp.MustCompile("(takes requests)"))
 	x.recorded(t, page, lines(t, page, "cd seats")[0], x.said)
-	x.run(t, strings.Replace(firstSubmit, " --wait", "", 1)+" --server http://"+server, 0)
 	x.run(t, untilListed("o-1", "approvals --server http://"+server), 0)
 }
 
@@ -444,7 +451,7 @@ func TestReadme(t *testing.T) {
 	const page = "../../README.md"
 	const example = "stepkeeper dev --example"
 	x.dir = "../.."
-	x.run(t, lines(t, page, "make install")[0], 0)
+	x.run(t, lines(t, page, "go install")[0], 0)
 	cmd := x.command("exec " + example + " --listen 127.0.0.1:0")
 	x.ran = append(x.ran, example)
 	out, err := cmd.StdoutPipe()
@@ -456,7 +463,7 @@ func TestReadme(t *testing.T) {
 	require.True(t, ready.Scan())
 	said += ready.Text() + "\n"
 	server := address.FindString(said)
-	x.recorded(t, page, example, strings.Replace(said, " --server "+server, "", 1)) // the page has the default address
+	x.recorded(t, page, example, atDefault(said, server))
 	_, next, _ := strings.Cut(ready.Text(), "in another terminal: ")
 	x.run(t, next, 6, "Processed", "Compensated") // one of the services refuses some orders
 	_, orders, _ := strings.Cut(next, "submit --wait ")

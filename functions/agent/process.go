@@ -90,9 +90,9 @@ func (s *settings) connect(ctx context.Context, name string, operations Operatio
 	if err := errors.Join(errRequests, errReplies, errQuarantine); errors.Is(err, port.ErrNotFound) {
 		return nil, nil,
 			fmt.Errorf(
-				"%w\nof a deployed stack set %s, %s and %s to the addresses in its outputs; `stepkeeper "+
-					"dev` has the queue of an agent that its file of agents names",
-				err, deployment.VarRequestsURL, deployment.VarRepliesURL, deployment.VarQuarantineURL)
+				"%w\nfor `stepkeeper dev` write `%s: {external: true}` into its agents file, and restart it; for a stack "+
+					"set %s, %s and %s to the addresses in its outputs",
+				err, name, deployment.VarRequestsURL, deployment.VarRepliesURL, deployment.VarQuarantineURL)
 	} else if err != nil {
 		return nil, nil, err
 	}

@@ -55,7 +55,7 @@ func TestUsersProject(t *testing.T) {
 		"	courier := agents[\"courier\"]\n	courier.Environment = map[string]string{\"COURIER_URL\": \""+
 			service.URL+"\"}\n	agents[\"courier\"] = courier\n	props := &infra.Props{",
 	)
-	err := os.Rename(filepath.Join(dir, "agents/courier/workflow.yaml"),
+	err := os.Rename(filepath.Join(dir, "agents/courier/workflows/example.yaml"),
 		filepath.Join(dir, "workflows/courier.yaml"))
 	require.NoError(t, err)
 

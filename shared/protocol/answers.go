@@ -223,7 +223,7 @@ func (t *Task) Addressed(def *core.Definition, e core.Answered) (steps []int, re
 // HasEnded returns why an answer is refused after the order has stopped going forward. The reason includes
 // the decision about the step if the answer is for the present run and round, and if its sender may answer.
 func (t *Task) HasEnded(s *Step, e core.Answered) string {
-	why := "the order goes no longer forward; it is " + string(t.ProcessState)
+	why := "the order no longer goes forward; it is " + string(t.ProcessState)
 	if e.Run != t.Run || e.Step != "" && e.Round != s.Round() || s.Answers == nil ||
 		s.Answers.Excludes(e.By) != "" {
 		return why

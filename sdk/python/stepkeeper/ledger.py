@@ -12,6 +12,7 @@ import threading
 from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
+from urllib.parse import urlsplit
 
 import boto3
 from botocore.config import Config
@@ -46,9 +47,18 @@ class Ledger(Protocol):
 
 
 def aws_client(service: str, connections: int = 10, read_timeout: float = WAIT + 5) -> Any:
-    """Returns a client of the SDK that gives up early enough for a request to come again."""
-    region = os.environ.get("AWS_REGION")  # which boto3 does not read
-    return boto3.client(service, region_name=region, config=Config(
+    """Returns a client of the SDK that gives up early enough for a request to come again.
+
+    For an endpoint on this machine it has placeholders for a missing Region and missing credentials.
+    """
+    env = os.environ.get
+    endpoint = env(f"AWS_ENDPOINT_URL_{service.upper()}") or env("AWS_ENDPOINT_URL") or ""
+    found = {"region_name": env("AWS_REGION")}  # which boto3 does not read
+    if urlsplit(endpoint).hostname in ("127.0.0.1", "::1", "localhost"):
+        found["region_name"] = env("AWS_REGION") or env("AWS_DEFAULT_REGION") or "us-east-1"
+        if not env("AWS_ACCESS_KEY_ID") and not env("AWS_PROFILE"):
+            found |= {"aws_access_key_id": "local", "aws_secret_access_key": "local"}
+    return boto3.client(service, **found, config=Config(
         connect_timeout=2, read_timeout=read_timeout, max_pool_connections=connections,
         retries={"total_max_attempts": 2, "mode": "standard"}))
 

@@ -15,8 +15,6 @@ const MOVES = 8; // number of times that a lost conditional write is decided aga
 const SEND = 5000; // milliseconds for one message
 const PAUSE = 1000; // milliseconds after a failed receive
 const MAX_TIMER = 2 ** 31 - 1; // milliseconds; a longer timer fires at once
-// A call of SQS times out early enough for a request to come again.
-export const LIMITS = { maxAttempts: 2, requestHandler: { connectionTimeout: 3000, requestTimeout: 25_000 } };
 const ADDRESSES = ["STEPKEEPER_REQUESTS_URL", "STEPKEEPER_REPLIES_URL", "STEPKEEPER_QUARANTINE_URL"];
 
 export interface AgentOptions {
@@ -45,7 +43,7 @@ export class Agent {
   private connected: ReturnType<Agent["find"]> | undefined;
   private readonly stopping = new AbortController();
   private readonly inHand = new Set<Promise<void>>();
-  private readonly sqs = this.options.sqs ?? new SQS(LIMITS);
+  private readonly sqs = this.options.sqs ?? queues();
   ledger = this.options.ledger;
   readonly now = this.options.now ?? Date.now;
   readonly ticks = this.options.now ?? (() => performance.now()); // for durations, in which a clock may be set
@@ -227,6 +225,22 @@ export class Agent {
 /** Returns how often a message was received. */
 function received(attributes?: Attributes): number {
   return Number(attributes?.ApproximateReceiveCount ?? 1);
+}
+
+/**
+ * Returns a client of SQS whose calls time out early enough for a request to come again. For an endpoint on this
+ * machine it has placeholders for a missing Region and missing credentials.
+ */
+export function queues(): SQS {
+  const env = process.env, endpoint = env.AWS_ENDPOINT_URL_SQS || env.AWS_ENDPOINT_URL || "";
+  const local = /^https?:\/\/(127\.0\.0\.1|localhost|\[::1\])(:|\/|$)/.test(endpoint);
+  return new SQS({
+    maxAttempts: 2, requestHandler: { connectionTimeout: 3000, requestTimeout: 25_000 },
+    ...local && !env.AWS_REGION && { region: "us-east-1" },
+    ...local && !env.AWS_ACCESS_KEY_ID && !env.AWS_PROFILE && {
+      credentials: { accessKeyId: "local", secretAccessKey: "local" },
+    },
+  });
 }
 
 /** Returns the address of a queue, which may be given as its name. */

@@ -1,7 +1,7 @@
 /** The client of an application: it sends orders to the intake queue and reads their statuses. */
 import { SQS } from "@aws-sdk/client-sqs";
 
-import { address, LIMITS } from "./agent.js";
+import { address, queues } from "./agent.js";
 import { check, MAX_LEVELS, SCHEMA, shortest } from "./message.js";
 
 const MAX_ORDER = 65_536; // bytes of a submission
@@ -19,7 +19,7 @@ export interface Submission {
 export type Status = { status: string; orderId: string; seq?: number; [member: string]: unknown };
 
 export class Client {
-  private readonly sqs = this.options.sqs ?? new SQS(LIMITS);
+  private readonly sqs = this.options.sqs ?? queues();
 
   /** The queues are named by their address from a stack's outputs, or their name in `stepkeeper dev`. */
   constructor(private readonly options: { intake?: string; statuses?: string; sqs?: SQS } = {}) {}

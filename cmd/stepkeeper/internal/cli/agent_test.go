@@ -24,7 +24,7 @@ func TestAgentNewCompiles(t *testing.T) {
 	call{}.run(t, "agent", "new", "card-payment", "--operation", "charge", "--undo", "refund", "--dir",
 		dir, "--module-dir", root).
 		want(t, failure.OK, "wrote the agent card-payment", "go test ./...")
-	call{}.run(t, "workflow", "validate", filepath.Join(dir, "workflow.yaml"), "--agents",
+	call{}.run(t, "workflow", "validate", filepath.Join(dir, "workflows"), "--agents",
 		filepath.Join(dir, "agents.yaml")).
 		want(t, failure.OK, "valid, workflow card-payment-example, 1 step,")
 	goMod := read(t, filepath.Join(dir, "go.mod"))

@@ -134,18 +134,18 @@ func (o *listOptions) show(orders []view.Summary, more bool) {
 		fmt.Fprintln(a.Streams.Err, text)
 		return
 	}
-	render.Table(a.Streams.Out, a.Streams.Style(), "", summaryHeader, summaryRows(a, orders))
+	header, rows := summary(a, orders)
+	render.Table(a.Streams.Out, a.Streams.Style(), "", header, rows)
 	if more {
 		fmt.Fprintf(a.Streams.Err, "%d shown, there are more: add --all, or a higher --limit\n", len(orders))
 	}
 }
 
-var summaryHeader = []string{"ORDER", "WORKFLOW", "STATE", "RECEIVED", "TOOK", "RUN", "WHY"}
-
-func summaryRows(a *app.App, orders []view.Summary) [][]string {
+// summary returns the table of orders, whose rows are one line each.
+func summary(a *app.App, orders []view.Summary) (header []string, rows [][]string) {
 	style := a.Streams.Style()
 	now := a.Now()
-	rows := make([][]string, len(orders))
+	rows = make([][]string, len(orders))
 	for i, s := range render.Cleaned(orders) {
 		state := string(s.State)
 		if s.Phase == core.Undoing {
@@ -177,6 +177,6 @@ func summaryRows(a *app.App, orders []view.Summary) [][]string {
 			took, strconv.Itoa(s.Run), why,
 		}
 	}
-	render.OneLine(style, summaryHeader, rows)
-	return rows
+	header = []string{"ORDER", "WORKFLOW", "STATE", "RECEIVED", "TOOK", "RUN", "WHY"}
+	return render.OneLine(style, header, rows, "RUN", "TOOK", "WORKFLOW"), rows
 }

@@ -229,7 +229,8 @@ func (o *watchOptions) drawList(s *screen, seen map[string]view.Summary, orders 
 		var picture strings.Builder
 		fmt.Fprintf(&picture, "%s  %s\n\n", a.Streams.Style().Bold("Newest orders"),
 			a.Streams.Style().Faint(a.Now().UTC().Format("15:04:05 UTC")))
-		render.Table(&picture, a.Streams.Style(), "", summaryHeader, summaryRows(a, orders))
+		header, rows := summary(a, orders)
+		render.Table(&picture, a.Streams.Style(), "", header, rows)
 		s.frame(picture.String())
 		return
 	}

@@ -95,14 +95,17 @@ func TestBrowserPagesAreAccessible(t *testing.T) {
 }
 
 // fits checks that a page needs no scroll bar at the bottom, from a small phone to a large screen. A width of 640 is
-// that of a window of 1280 with all texts at 200 %. It takes a picture of the page on a large screen.
+// that of a window of 1280 with all texts at 200 %. From 1200 on it shows all links of its head. It takes a picture of the
+// page on a large screen.
 func (b *tab) fits(name string) {
 	b.Helper()
-	for _, width := range []int64{320, 640, 1920, 2560} {
+	for _, width := range []int64{320, 640, 1200, 1280, 1920, 2560} {
 		b.do(chromedp.EmulateViewport(width, 1080))
 		wide := evaluate[float64](b,
 			`document.documentElement.scrollWidth - document.documentElement.clientWidth`)
 		require.LessOrEqual(b, wide, float64(0), "%s at %d", name, width)
+		links := evaluate[float64](b, `document.querySelector("nav").scrollWidth - document.querySelector("nav").clientWidth`)
+		require.True(b, width < 1200 || links <= 0, "%s at %d hides links", name, width)
 		if width == 1920 {
 			b.shot(name + "-wide-dark")
 		}

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jedib0t/go-pretty/v6/text"
-
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/view"
@@ -35,10 +33,7 @@ func (p Page) steps(w io.Writer, t view.Task) {
 
 // fitting takes columns out of the rows and out of the header, which it returns, until a screen has room for the notes.
 func (p Page) fitting(indent string, header []string, rows [][]string) []string {
-	notes := 0
-	for _, row := range rows {
-		notes = max(notes, text.StringWidthWithoutEscSequences(row[len(row)-1]))
-	}
+	notes := last(rows)
 	for _, spare := range []struct {
 		column string
 		least  int // width of the notes for which the column goes
@@ -49,11 +44,7 @@ func (p Page) fitting(indent string, header []string, rows [][]string) []string 
 		if p.Style.Width() == 0 || p.Style.Width()-len(indent)-before(header, rows) >= spare.least {
 			break
 		}
-		at := slices.Index(header, spare.column)
-		header = slices.Delete(header, at, at+1)
-		for i := range rows {
-			rows[i] = slices.Delete(rows[i], at, at+1)
-		}
+		header = without(header, rows, spare.column)
 	}
 	return header
 }

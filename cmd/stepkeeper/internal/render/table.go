@@ -4,6 +4,7 @@ package render
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -44,15 +45,40 @@ func Table(w io.Writer, style streams.Style, indent string, header []string, row
 // leastColumn is the smallest width to which the last column of a table is wrapped. A smaller screen wraps the line.
 const leastColumn = 24
 
-// OneLine shortens the last column of a table, so that on a screen each row is one line.
-func OneLine(style streams.Style, header []string, rows [][]string) {
+// OneLine makes each row one line on a screen, and returns the header. It takes out spare columns until the last column
+// has room, and shortens that column.
+func OneLine(style streams.Style, header []string, rows [][]string, spare ...string) []string {
 	if style.Width() == 0 {
-		return
+		return header
+	}
+	for _, column := range spare {
+		if style.Width()-before(header, rows) >= min(last(rows), leastColumn) {
+			break
+		}
+		header = without(header, rows, column)
 	}
 	room := max(style.Width()-before(header, rows), leastColumn)
 	for _, r := range rows {
 		r[len(r)-1] = Cut(r[len(r)-1], room)
 	}
+	return header
+}
+
+// without takes a column out of the rows, and returns the header without it.
+func without(header []string, rows [][]string, column string) []string {
+	at := slices.Index(header, column)
+	for i := range rows {
+		rows[i] = slices.Delete(rows[i], at, at+1)
+	}
+	return slices.Delete(slices.Clone(header), at, at+1)
+}
+
+// last returns the width of the last column.
+func last(rows [][]string) (columns int) {
+	for _, r := range rows {
+		columns = max(columns, text.StringWidthWithoutEscSequences(r[len(r)-1]))
+	}
+	return columns
 }
 
 // before returns the number of columns of the screen before the last column of a table.

@@ -28,7 +28,7 @@ event cancel c1
 
 event answer approve/1 yes by=ann
 ----
-  answer a1 refused: the order goes no longer forward; it is Compensating
+  answer a1 refused: the order no longer goes forward; it is Compensating
   due 12:00:30
 
 event wake approve/1

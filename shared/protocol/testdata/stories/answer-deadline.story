@@ -31,7 +31,7 @@ supervisor: DeadlinePassed{"Run":0}
 
 event answer approve/1 yes by=ann
 ----
-  answer a1 refused: the order goes no longer forward; it is Compensating
+  answer a1 refused: the order no longer goes forward; it is Compensating
   due 12:01:05
 
 event wake a/1

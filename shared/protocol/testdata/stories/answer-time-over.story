@@ -22,5 +22,5 @@ event wake w/1
 
 event answer w/1 no by=bob
 ----
-  answer a1 refused: the order goes no longer forward; it is Compensated; the time for an answer to step w was over at 2026-11-21T13:01:00.000Z
+  answer a1 refused: the order no longer goes forward; it is Compensated; the time for an answer to step w was over at 2026-11-21T13:01:00.000Z
   at rest

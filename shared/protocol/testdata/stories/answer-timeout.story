@@ -41,7 +41,7 @@ event wake approve/1
 
 event answer approve/1 yes by=ann
 ----
-  answer a1 refused: the order goes no longer forward; it is Compensating; the time for an answer to step approve was over at 2026-11-21T12:11:00.000Z
+  answer a1 refused: the order no longer goes forward; it is Compensating; the time for an answer to step approve was over at 2026-11-21T12:11:00.000Z
   due 12:11:05
 
 event undone b/2

@@ -23,20 +23,20 @@ event answer w/1 yes by=ann
 
 event answer w/1 no by=bob
 ----
-  answer a2 refused: the order goes no longer forward; it is Processed; step w was decided at 2026-11-21T12:01:00.000Z: "yes" by ann
+  answer a2 refused: the order no longer goes forward; it is Processed; step w was decided at 2026-11-21T12:01:00.000Z: "yes" by ann
   at rest
 
 event answer w/1 yes by=ann
 ----
-  answer a3 refused: the order goes no longer forward; it is Processed; step w was decided at 2026-11-21T12:01:00.000Z: "yes" by ann
+  answer a3 refused: the order no longer goes forward; it is Processed; step w was decided at 2026-11-21T12:01:00.000Z: "yes" by ann
   at rest
 
 event answer w/1 no by=eve
 ----
-  answer a4 refused: the order goes no longer forward; it is Processed
+  answer a4 refused: the order no longer goes forward; it is Processed
   at rest
 
 event answer w/2 no by=bob
 ----
-  answer a5 refused: the order goes no longer forward; it is Processed
+  answer a5 refused: the order no longer goes forward; it is Processed
   at rest

@@ -29,7 +29,7 @@ event answer approve/1 no by=ann
 
 event answer approve/1 yes by=bob
 ----
-  answer a2 refused: the order goes no longer forward; it is Compensating; step approve was decided at 2026-11-21T12:00:00.000Z: "no" by ann
+  answer a2 refused: the order no longer goes forward; it is Compensating; step approve was decided at 2026-11-21T12:00:00.000Z: "no" by ann
   due 12:00:30
 
 event undone a/2
@@ -44,7 +44,7 @@ event undone a/2
 
 event answer approve/1 yes by=bob
 ----
-  answer a3 refused: the order goes no longer forward; it is Compensated; step approve was decided at 2026-11-21T12:00:00.000Z: "no" by ann
+  answer a3 refused: the order no longer goes forward; it is Compensated; step approve was decided at 2026-11-21T12:00:00.000Z: "no" by ann
   at rest
 
 # The next run asks anew, and still knows what it said to whom (P36).
@@ -67,7 +67,7 @@ event done a/3
 event answer approve/1 yes by=bob id=a2
 ----
   ignored: this command already has a verdict
-  answer a2 refused: the order goes no longer forward; it is Compensating; step approve was decided at 2026-11-21T12:00:00.000Z: "no" by ann
+  answer a2 refused: the order no longer goes forward; it is Compensating; step approve was decided at 2026-11-21T12:00:00.000Z: "no" by ann
   due 12:00:30
 
 event answer approve/1 yes by=bob run=0

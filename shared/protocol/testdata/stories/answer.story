@@ -76,5 +76,5 @@ event done b/1
 
 event answer approve/1 yes by=bob
 ----
-  answer a7 refused: the order goes no longer forward; it is Processed; step approve was decided at 2026-11-21T12:00:00.000Z: "yes" by bob
+  answer a7 refused: the order no longer goes forward; it is Processed; step approve was decided at 2026-11-21T12:00:00.000Z: "yes" by bob
   at rest

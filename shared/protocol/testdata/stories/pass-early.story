@@ -103,5 +103,5 @@ event cancel c1
 
 event answer data 11 id=a11
 ----
-  answer a11 refused: the order goes no longer forward; it is Compensating
+  answer a11 refused: the order no longer goes forward; it is Compensating
   due 12:00:30

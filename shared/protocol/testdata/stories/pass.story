@@ -70,5 +70,5 @@ event child card 2/1 processed took=a2
 
 event answer data three id=a5
 ----
-  answer a5 refused: the order goes no longer forward; it is Processed
+  answer a5 refused: the order no longer goes forward; it is Processed
   at rest
