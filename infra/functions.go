@@ -18,7 +18,7 @@ import (
 
 type function struct {
 	id, archive, description string
-	language                 build.Language // language of an agent's program; the zero value means Go
+	language                 build.Language // language of an agent's program
 	memory                   int
 	timeout                  time.Duration
 	environment              map[string]*string
@@ -30,16 +30,15 @@ type function struct {
 	groups                   []awsec2.ISecurityGroup
 }
 
-var (
-	runtimeOf = map[build.Language]func() awslambda.Runtime{
-		"": awslambda.Runtime_PROVIDED_AL2023, build.GoLanguage: awslambda.Runtime_PROVIDED_AL2023,
-		build.Python: awslambda.Runtime_PYTHON_3_13, build.TypeScript: awslambda.Runtime_NODEJS_22_X,
+func runtimeOf(language build.Language) (r awslambda.Runtime, handler string) {
+	switch language {
+	case build.Python:
+		return awslambda.Runtime_PYTHON_3_13(), "agent.handler"
+	case build.TypeScript:
+		return awslambda.Runtime_NODEJS_22_X(), "index.handler"
 	}
-	handlerOf = map[build.Language]string{
-		"": "bootstrap", build.GoLanguage: "bootstrap",
-		build.Python: "agent.handler", build.TypeScript: "index.handler",
-	}
-)
+	return awslambda.Runtime_PROVIDED_AL2023(), "bootstrap"
+}
 
 func (s *Stepkeeper) addFunction(f function) (awslambda.Function, awsiam.Role) {
 	logs := awslogs.NewLogGroup(s.Construct, str(f.id+"Logs"), &awslogs.LogGroupProps{
@@ -66,9 +65,9 @@ func (s *Stepkeeper) addFunction(f function) (awslambda.Function, awsiam.Role) {
 			"Lambda makes the network interfaces of a function in a VPC under names that are not known "+
 				"before, and the Describe actions know no resources.")
 	}
+	runtime, handler := runtimeOf(f.language)
 	props := &awslambda.FunctionProps{
-		Description: str("Stepkeeper: " + f.description),
-		Runtime:     runtimeOf[f.language](), Handler: str(handlerOf[f.language]),
+		Description: str("Stepkeeper: " + f.description), Runtime: runtime, Handler: &handler,
 		Architecture: awslambda.Architecture_ARM_64(),
 		Code:         awslambda.Code_FromAsset(str(f.archive), nil), Role: role, LogGroup: logs,
 		LoggingFormat: awslambda.LoggingFormat_JSON,

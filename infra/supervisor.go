@@ -1,7 +1,6 @@
 package infra
 
 import (
-	"encoding/json"
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
@@ -35,17 +34,10 @@ func (s *Stepkeeper) addSupervisor() error {
 		return err
 	}
 	environment := s.engineEnvironment()
-	capacity := map[string]int{deployment.SchedulerCapacity: min(s.queues[port.Replies].mapping.taken(),
-		s.queues[port.Control].mapping.taken())}
-	for _, name := range s.agentNames() {
-		a := s.props.Agents[name]
-		capacity[name] = a.taken() // more messages are a backlog (P32, queue time is not a failure)
-	}
-	object, err := json.Marshal(capacity)
-	if err != nil {
-		return err
-	}
-	environment[deployment.VarCapacity] = str(string(object))
+	environment[deployment.VarCapacity] = s.capacity(s.agentNames(), map[string]int{
+		deployment.SchedulerCapacity: min(s.queues[port.Replies].mapping.taken(),
+			s.queues[port.Control].mapping.taken()),
+	})
 	environment[deployment.VarAgents] = s.peers(false)
 	if s.props.SweepInterval > deployment.MinSweepEvery {
 		environment[deployment.VarSweepEvery] = str(s.props.SweepInterval.String())
