@@ -3,6 +3,7 @@ package infra
 import (
 	"errors"
 	"fmt"
+	"regexp"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
@@ -87,12 +88,18 @@ func refused(id string, err error) error {
 	return fmt.Errorf("stepkeeper %s cannot be deployed:\n%w", id, err)
 }
 
+// constructID matches the IDs with which the names of outputs can begin.
+var constructID = regexp.MustCompile(`^[A-Za-z0-9-]+$`)
+
 func (s *Stepkeeper) build() error {
+	if id := *s.Construct.Node().Id(); !constructID.MatchString(id) {
+		return fmt.Errorf("its ID %q must be letters, digits and -, because the names of the outputs begin with it", id)
+	}
 	for _, w := range s.content.Warnings {
 		s.warn("workflow", "%s", w)
 	}
 	if all := s.props.outsiders(); len(all) > 0 &&
-		*awscdk.Token_IsUnresolved(awscdk.Stack_Of(s.Construct).Account()) {
+		unresolved(*awscdk.Stack_Of(s.Construct).Account()) {
 		s.warn("account",
 			"%s of account %s, and works in no stack of another one: set StackProps.Env, so that this is "+
 				"checked", all[0].what, all[0].account)
