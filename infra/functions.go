@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsec2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
@@ -52,14 +51,8 @@ func (s *Stepkeeper) addFunction(f function) (awslambda.Function, awsiam.Role) {
 	if f.vpc != nil {
 		statements = append(statements, vpcAccess())
 	}
-	// The policies are inline, so that the permissions of a function exist before the function.
-	role := awsiam.NewRole(s.Construct, str(f.id+"Role"), &awsiam.RoleProps{
-		AssumedBy:   awsiam.NewServicePrincipal(str("lambda.amazonaws.com"), nil),
-		Description: str("Stepkeeper: " + f.description),
-		InlinePolicies: &map[string]awsiam.PolicyDocument{
-			"Access": awsiam.NewPolicyDocument(&awsiam.PolicyDocumentProps{Statements: &statements}),
-		},
-	})
+	role := s.role(f.id+"Role", awsiam.NewServicePrincipal(str("lambda.amazonaws.com"), nil), f.description,
+		statements...)
 	if f.vpc != nil {
 		Accept(role, "AwsSolutions-IAM5",
 			"Lambda makes the network interfaces of a function in a VPC under names that are not known "+
@@ -91,12 +84,19 @@ func (s *Stepkeeper) addFunction(f function) (awslambda.Function, awsiam.Role) {
 	if f.reserved > 0 {
 		props.ReservedConcurrentExecutions = num(f.reserved)
 	}
-	made := awslambda.NewFunction(s.Construct, str(f.id), props)
-	s.environments[f.id] = func() any {
-		return awscdk.Stack_Of(s.Construct).Resolve(
-			made.Node().DefaultChild().(awslambda.CfnFunction).Environment())
-	}
-	return made, role
+	return awslambda.NewFunction(s.Construct, str(f.id), props), role
+}
+
+// role adds a role. Its policies are inline, so that the permissions of a function exist before the function.
+func (s *Stepkeeper) role(id string, by awsiam.IPrincipal, description string,
+	statements ...awsiam.PolicyStatement,
+) awsiam.Role {
+	return awsiam.NewRole(s.Construct, str(id), &awsiam.RoleProps{
+		AssumedBy: by, Description: str("Stepkeeper: " + description),
+		InlinePolicies: &map[string]awsiam.PolicyDocument{
+			"Access": awsiam.NewPolicyDocument(&awsiam.PolicyDocumentProps{Statements: &statements}),
+		},
+	})
 }
 
 // addMapping adds an event source mapping, so that a function consumes a queue (rules 2 to 4). CDK's

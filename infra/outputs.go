@@ -78,7 +78,7 @@ func (s *Stepkeeper) addOutputs() {
 		s.output("KeyArn", *s.key.KeyArn(), "the key that encrypts everything")
 	}
 	if s.tokenKeys != nil {
-		s.output("TokenKeysSecret", *secretARN(s.tokenKeys), "keys of the tokens that answer a step")
+		s.output("TokenKeysSecret", *s.tokenKeys.SecretFullArn(), "keys of the tokens that answer a step")
 	}
 	s.exportPolicies()
 }

@@ -28,7 +28,7 @@ func (s *Stepkeeper) addScheduler() error {
 		environment[deployment.VarCapacity] = s.capacity(sorted(s.content.Choosable), map[string]int{})
 	}
 	if s.tokenKeys != nil {
-		environment[deployment.VarTokenKeys] = secretARN(s.tokenKeys)
+		environment[deployment.VarTokenKeys] = s.tokenKeys.SecretFullArn()
 	}
 	if s.props.FairQueues {
 		environment[deployment.VarFairQueues] = str("true")

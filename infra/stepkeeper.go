@@ -37,8 +37,7 @@ type Stepkeeper struct {
 	alarmIDs            []string             // IDs of all possible alarms, without the suffix Alarm
 	doubled             []string             // IDs that several alarms would have
 	concurrency         int                  // sum of MaxConcurrency of all mappings
-	environments        map[string]func() any
-	senderIDs           map[string][]string // IDs of the roles that send replies, by agent
+	senderIDs           map[string][]string  // IDs of the roles that send replies, by agent
 	refusals            map[string]awsiam.PolicyStatement
 	application         awsiam.ManagedPolicy
 	operator            []awsiam.ManagedPolicy
@@ -80,7 +79,7 @@ func prepare(scope constructs.Construct, id string, props *Props) *Stepkeeper {
 		functions: map[string]awslambda.IFunction{}, senders: map[string][]*string{},
 		aliases:   map[string]awslambda.Alias{},
 		refusals:  map[string]awsiam.PolicyStatement{},
-		senderIDs: map[string][]string{}, environments: map[string]func() any{},
+		senderIDs: map[string][]string{},
 	}
 }
 
@@ -122,7 +121,7 @@ func (s *Stepkeeper) build() error {
 		return err
 	}
 	s.namePeers()
-	if err := environmentsFit(s.environments); err != nil {
+	if err := s.environmentsFit(); err != nil {
 		return err
 	}
 	s.nameSenders()

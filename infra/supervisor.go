@@ -3,7 +3,6 @@ package infra
 import (
 	"time"
 
-	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsevents"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awseventstargets"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
@@ -87,17 +86,9 @@ func (s *Stepkeeper) addSchedule(f awslambda.IFunction) {
 	if s.key != nil {
 		statements = append(statements, allow("Key", useKey, s.key.KeyArn()))
 	}
-	role := awsiam.NewRole(s.Construct, str("ScheduleRole"), &awsiam.RoleProps{
-		AssumedBy: awsiam.NewServicePrincipal(str("scheduler.amazonaws.com"), &awsiam.ServicePrincipalOpts{
-			Conditions: &map[string]any{
-				"StringEquals": map[string]any{"aws:SourceAccount": awscdk.Stack_Of(s.Construct).Account()},
-			},
-		}),
-		Description: str("Stepkeeper: the Supervisor's schedule"),
-		InlinePolicies: &map[string]awsiam.PolicyDocument{
-			"Access": awsiam.NewPolicyDocument(&awsiam.PolicyDocumentProps{Statements: &statements}),
-		},
-	})
+	ours := s.fromThisAccount()
+	role := s.role("ScheduleRole", awsiam.NewServicePrincipal(str("scheduler.amazonaws.com"),
+		&awsiam.ServicePrincipalOpts{Conditions: &ours}), "the Supervisor's schedule", statements...)
 	s.senders[missedSweeps] = append(s.senders[missedSweeps], role.RoleArn())
 	state := "ENABLED"
 	if s.props.Paused {
