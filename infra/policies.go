@@ -85,7 +85,7 @@ func (s *Stepkeeper) sizeOfARN(arn *string) int {
 		id = get[0]
 	}
 	if id == nil || unresolved(*stack.StackName()) {
-		return arnSize
+		return max(arnSize, len(*arn)) // that of an operator can have a long path
 	}
 	const longest, separators, random = 80, 2, 13
 	start := len(*stack.StackName()) + separators + random
