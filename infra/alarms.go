@@ -11,6 +11,7 @@ import (
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatchactions"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/jsii-runtime-go"
 
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
@@ -172,10 +173,7 @@ func (s *Stepkeeper) notSentAlarm(replyTo string) {
 	})
 }
 
-func (s *Stepkeeper) deadAlarm(id, text string, q interface {
-	MetricApproximateNumberOfMessagesVisible(*awscloudwatch.MetricOptions) awscloudwatch.Metric
-},
-) {
+func (s *Stepkeeper) deadAlarm(id, text string, q awssqs.IQueue) {
 	s.addAlarm(alarm{
 		id: id, text: text,
 		metric:    q.MetricApproximateNumberOfMessagesVisible(minute("Maximum")),

@@ -61,9 +61,8 @@ func (p Props) withDefaults() (Props, error) {
 				"function's environment; make a second deployment", len(p.Agents), maxAgents)
 	}
 	c.tuning(&p.Tuning, p.SweepInterval)
-	managed := p.CustomerManagedKey || p.Key != nil
 	for i, r := range p.Replicas {
-		if r.Region == "" || (r.KeyARN != "") != managed {
+		if r.Region == "" || (r.KeyARN != "") != p.managed() {
 			c.wrong(
 				"Replicas[%d] must name a Region, and a key there if and only if the deployment has a key "+
 					"of its own", i)
@@ -89,7 +88,9 @@ func (p Props) withDefaults() (Props, error) {
 	c.clashes(p)
 	c.priorities(p)
 	c.tables(p)
-	c.tokens(p.TokenKeys)
+	if p.TokenKeys != nil {
+		c.complete("TokenKeys", p.TokenKeys)
+	}
 	c.replyTo(p)
 	return p, errors.Join(c.problems...)
 }
@@ -351,9 +352,8 @@ func (c *checker) agent(name string, a *Agent) {
 		s := a.Secrets[variable]
 		if (s.secret == nil) == (s.parameter == nil) {
 			c.wrong("%s: secret %s must be made with SecretValue or ParameterValue", what, variable)
-		} else if s.secret != nil && s.secret.SecretFullArn() == nil {
-			c.wrong("%s: secret %s must be known by its complete ARN, for a permission without wildcards",
-				what, variable)
+		} else if s.secret != nil {
+			c.complete(what+": secret "+variable, s.secret)
 		}
 	}
 }
@@ -376,11 +376,14 @@ func (c *checker) network(what string, vpc awsec2.IVpc, subnets *awsec2.SubnetSe
 	}
 }
 
-func (c *checker) tokens(s awssecretsmanager.ISecret) {
-	if s != nil && s.SecretFullArn() == nil {
-		c.wrong("TokenKeys must be known by its complete ARN, for a permission without wildcards")
+func (c *checker) complete(what string, s awssecretsmanager.ISecret) {
+	if s.SecretFullArn() == nil {
+		c.wrong("%s must be known by its complete ARN, for a permission without wildcards", what)
 	}
 }
+
+// managed reports whether the deployment has a key of its own.
+func (p Props) managed() bool { return p.CustomerManagedKey || p.Key != nil }
 
 func (c *checker) adopted(what string, a Agent) {
 	if a.Function == nil {
