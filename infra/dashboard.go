@@ -44,7 +44,8 @@ func (s *Stepkeeper) addDashboard() {
 		throttled = append(throttled, f.MetricThrottles(named(name, "Sum")))
 	}
 	for _, t := range s.stores() {
-		refused = append(refused, t.throttles("Read", str("Reads of "+t.what)), t.throttles("Write", str("Writes of "+t.what)))
+		refused = append(refused, t.throttles("Read", str("Reads of "+t.what)),
+			t.throttles("Write", str("Writes of "+t.what)))
 	}
 	page.AddWidgets(s.graph("Duration of an invocation, p95, ms", took...),
 		s.graph("Failed invocations", failed...),

@@ -96,7 +96,8 @@ func misread(t reflect.Type, node ast.Node) error {
 			return fmt.Errorf("line %d, column %d: %.60q is not what is expected here; fix: write %s", at.Position.Line,
 				at.Position.Column, at.Value, expected(t))
 		}
-		if slices.Contains([]reflect.Kind{reflect.Int, reflect.Int64, reflect.Float64}, t.Kind()) && zero.MatchString(at.Value) {
+		numbers := []reflect.Kind{reflect.Int, reflect.Int64, reflect.Float64}
+		if slices.Contains(numbers, t.Kind()) && zero.MatchString(at.Value) {
 			return fmt.Errorf("line %d, column %d: %.60s is not possible here; fix: write another value, or leave the "+
 				"field out for its default", at.Position.Line, at.Position.Column, at.Value)
 		}
