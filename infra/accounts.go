@@ -31,7 +31,7 @@ func (c *checker) account(what string, a Agent) {
 		c.wrong("%s: Account is set, and SenderARNs names no role of it", what)
 	}
 	for _, arn := range a.SenderARNs {
-		if parts := strings.Split(arn, ":"); len(parts) > 4 && !strings.Contains(arn, "${Token[") &&
+		if parts := strings.Split(arn, ":"); len(parts) > 4 && !unresolved(arn) &&
 			parts[4] != a.Account {
 			c.wrong("%s: SenderARNs has %s, which is not of its Account %s", what, arn, a.Account)
 		}

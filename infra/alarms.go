@@ -11,11 +11,10 @@ import (
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatchactions"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/jsii-runtime-go"
 
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
-	"github.com/stepkeeper/stepkeeper/shared/dynamo"
 )
 
 type alarm struct {
@@ -76,13 +75,10 @@ func (s *Stepkeeper) addAlarms() {
 		sorted(s.props.ReplyToBuses)...))) {
 		s.notSentAlarm(name)
 	}
-	s.throttleAlarm("Orders", "table Orders", s.orders, "")
-	s.throttleAlarm("Definitions", "table Definitions", s.definitions, "")
-	s.throttleAlarm("Index", "the index of table Orders", s.orders, dynamo.IndexName)
-	for _, name := range sorted(s.ledgers) {
-		s.throttleAlarm("Ledger"+pascal(name), "the ledger of agent "+name, s.ledgers[name], "")
+	for _, t := range s.stores() {
+		s.throttleAlarm(t)
+		s.lagAlarms(t)
 	}
-	s.lagAlarms()
 	for _, name := range sorted(s.functions) {
 		s.functionAlarms(name)
 	}
@@ -177,10 +173,7 @@ func (s *Stepkeeper) notSentAlarm(replyTo string) {
 	})
 }
 
-func (s *Stepkeeper) deadAlarm(id, text string, q interface {
-	MetricApproximateNumberOfMessagesVisible(*awscloudwatch.MetricOptions) awscloudwatch.Metric
-},
-) {
+func (s *Stepkeeper) deadAlarm(id, text string, q awssqs.IQueue) {
 	s.addAlarm(alarm{
 		id: id, text: text,
 		metric:    q.MetricApproximateNumberOfMessagesVisible(minute("Maximum")),
@@ -255,16 +248,16 @@ func (s *Stepkeeper) addAlarm(a alarm) {
 // throttleAlarm adds an alarm for throttled requests to a table or its index. The cause is a hot partition,
 // or a load that grows faster than the table scales. The SDK repeats throttled requests, so other metrics
 // show the problem only later.
-func (s *Stepkeeper) throttleAlarm(id, text string, t awsdynamodb.ITableV2, index string) {
+func (s *Stepkeeper) throttleAlarm(t stored) {
 	s.addAlarm(alarm{
-		id: id + "Throttles", text: text + " is throttled; raise its capacity",
+		id: t.id + "Throttles", text: t.what + " is throttled; raise its capacity",
 		threshold: 1, periods: 3, gap: leastGap,
 		metric: awscloudwatch.NewMathExpression(&awscloudwatch.MathExpressionProps{
 			Expression: str("FILL(reads, 0) + FILL(writes, 0)"), Period: seconds(time.Minute),
 			Label: str("throttled requests"),
 			UsingMetrics: &map[string]awscloudwatch.IMetric{
-				"reads":  throttles("Read", "", t, index),
-				"writes": throttles("Write", "", t, index),
+				"reads":  t.throttles("Read", nil),
+				"writes": t.throttles("Write", nil),
 			},
 		}),
 	})
@@ -274,49 +267,36 @@ func (s *Stepkeeper) throttleAlarm(id, text string, t awsdynamodb.ITableV2, inde
 // usually copies an item within seconds.
 const maxLag = time.Minute
 
-// lagAlarms adds an alarm for each replica of each table that this deployment makes (rule 14). DynamoDB reports
+// lagAlarms adds an alarm for each replica of a table that this deployment makes (rule 14). DynamoDB reports
 // the lag of the items that it copies. It reports nothing if it copies nothing, so missing data may mean that the
 // replication has stopped. Each sweep writes to the table Orders, so its alarm goes off without data too. The
 // other tables may have no writes for a long time, so one period with late copies only is enough for their alarms.
-func (s *Stepkeeper) lagAlarms() {
-	made := map[string]awsdynamodb.ITableV2{"Orders": s.orders, "Definitions": s.definitions}
-	for agent, ledger := range s.ledgers {
-		made["Ledger"+pascal(agent)] = ledger
+func (s *Stepkeeper) lagAlarms(t stored) {
+	if t.given != "" || t.index != "" {
+		return
 	}
-	for agent := range s.props.Tables.Ledgers {
-		delete(made, "Ledger"+pascal(agent))
+	statistic := "Minimum"
+	periods := 1
+	orders := t.table == s.orders
+	if orders {
+		statistic = "Maximum"
+		periods = 5
 	}
-	if s.props.Tables.Orders != "" {
-		delete(made, "Orders")
-	}
-	if s.props.Tables.Definitions != "" {
-		delete(made, "Definitions")
-	}
-	for _, id := range sorted(made) {
-		statistic := "Minimum"
-		periods := 1
-		orders := id == "Orders"
-		if orders {
-			statistic = "Maximum"
-			periods = 5
-		}
-		for _, r := range s.props.Replicas {
-			s.addAlarm(alarm{
-				id: id + pascal(r.Region) + "Lag",
-				text: fmt.Sprintf("the copy of table %s in %s is behind, or is not updated; a fail-over now would "+
-					"lose writes", id, r.Region),
-				metric: awscloudwatch.NewMetric(&awscloudwatch.MetricProps{
-					Namespace: str("AWS/DynamoDB"), MetricName: str("ReplicationLatency"),
-					Statistic: &statistic, Period: seconds(s.props.SweepInterval),
-					DimensionsMap: &map[string]*string{
-						"TableName":       made[id].TableName(),
-						"ReceivingRegion": str(r.Region),
-					},
-				}),
-				period: s.props.SweepInterval, threshold: float64(maxLag.Milliseconds()), periods: periods,
-				expected: orders, silent: s.props.Paused && orders,
-			})
-		}
+	for _, r := range s.props.Replicas {
+		s.addAlarm(alarm{
+			id: t.id + pascal(r.Region) + "Lag",
+			text: fmt.Sprintf("the copy of table %s in %s is behind, or is not updated; a fail-over now would "+
+				"lose writes", t.id, r.Region),
+			metric: awscloudwatch.NewMetric(&awscloudwatch.MetricProps{
+				Namespace: str("AWS/DynamoDB"), MetricName: str("ReplicationLatency"),
+				Statistic: &statistic, Period: seconds(s.props.SweepInterval),
+				DimensionsMap: &map[string]*string{
+					"TableName": t.table.TableName(), "ReceivingRegion": str(r.Region),
+				},
+			}),
+			period: s.props.SweepInterval, threshold: float64(maxLag.Milliseconds()), periods: periods,
+			expected: orders, silent: s.props.Paused && orders,
+		})
 	}
 }
 

@@ -37,14 +37,12 @@ const maxAgents = 20
 func (p Props) withDefaults() (Props, error) {
 	c := &checker{}
 	c.profile(&p)
-	p.Shards = cmp.Or(p.Shards, dynamo.DefaultShards)
 	if p.Build == nil {
 		p.Build = build.Go
 	}
-	c.within("Shards", p.Shards, 1, deployment.MaxShards)
+	c.number("Shards", &p.Shards, dynamo.DefaultShards, 1, deployment.MaxShards)
 	c.spanning("SweepInterval", p.SweepInterval, deployment.MinSweepEvery, deployment.MaxSweepEvery,
 		time.Minute)
-	p.Tuning.OldestOverdue = cmp.Or(p.Tuning.OldestOverdue, 4*time.Minute+p.SweepInterval)
 	if p.PagesPerSweep != 0 {
 		c.within("PagesPerSweep", p.PagesPerSweep, 1, deployment.MaxSweepPages)
 	}
@@ -62,10 +60,9 @@ func (p Props) withDefaults() (Props, error) {
 			"Agents has %d; %d are possible, because their queues and roles must fit into the 4 KB of a "+
 				"function's environment; make a second deployment", len(p.Agents), maxAgents)
 	}
-	c.tuning(&p.Tuning)
-	managed := p.CustomerManagedKey || p.Key != nil
+	c.tuning(&p.Tuning, p.SweepInterval)
 	for i, r := range p.Replicas {
-		if r.Region == "" || (r.KeyARN != "") != managed {
+		if r.Region == "" || (r.KeyARN != "") != p.managed() {
 			c.wrong(
 				"Replicas[%d] must name a Region, and a key there if and only if the deployment has a key "+
 					"of its own", i)
@@ -91,7 +88,9 @@ func (p Props) withDefaults() (Props, error) {
 	c.clashes(p)
 	c.priorities(p)
 	c.tables(p)
-	c.tokens(p.TokenKeys)
+	if p.TokenKeys != nil {
+		c.complete("TokenKeys", p.TokenKeys)
+	}
 	c.replyTo(p)
 	return p, errors.Join(c.problems...)
 }
@@ -140,7 +139,7 @@ var principalID = regexp.MustCompile(`^A[A-Z0-9]{15,127}$`)
 
 func (c *checker) principals(what string, arns []string) {
 	for _, arn := range arns {
-		if !strings.Contains(arn, "${Token[") && !principal.MatchString(arn) {
+		if !unresolved(arn) && !principal.MatchString(arn) {
 			c.wrong("%s has %.200q; it must be the ARN of a role or user, without wildcards", what, arn)
 		}
 	}
@@ -226,45 +225,49 @@ func (c *checker) within(what string, n, least, most int) {
 	}
 }
 
+// number sets the default of a setting, and checks its bounds.
+func (c *checker) number(what string, n *int, otherwise, least, most int) {
+	*n = cmp.Or(*n, otherwise)
+	c.within(what, *n, least, most)
+}
+
+// seconds sets the default of a time in whole seconds, and checks its bounds.
+func (c *checker) seconds(what string, d *time.Duration, otherwise, least, most time.Duration) {
+	*d = cmp.Or(*d, otherwise)
+	c.spanning(what, *d, least, most, time.Second)
+}
+
 func (c *checker) spanning(what string, d, least, most, unit time.Duration) {
 	if d < least || d > most || d%unit != 0 {
 		c.wrong("%s is %s; %s to %s are possible, in steps of %s", what, d, least, most, unit)
 	}
 }
 
-func (c *checker) tuning(t *Tuning) {
+func (c *checker) tuning(t *Tuning, sweep time.Duration) {
+	const longest = 4 * 24 * time.Hour
 	c.mapping("Tuning.Intake", &t.Intake, port.MaxBatch)
 	c.mapping("Tuning.Replies", &t.Replies, port.MaxBatch)
 	c.mapping("Tuning.Control", &t.Control, port.MaxBatch)
-	t.SchedulerMemory = cmp.Or(t.SchedulerMemory, 256)
-	t.SupervisorMemory = cmp.Or(t.SupervisorMemory, 256)
-	t.SchedulerTimeout = cmp.Or(t.SchedulerTimeout, 30*time.Second)
-	t.MaxReceives = cmp.Or(t.MaxReceives, 10)
-	t.OldestMessage = cmp.Or(t.OldestMessage, 5*time.Minute)
-	t.OldestRequest = cmp.Or(t.OldestRequest, 15*time.Minute)
-	c.within("Tuning.SchedulerMemory", t.SchedulerMemory, 128, 10_240)
-	c.within("Tuning.SupervisorMemory", t.SupervisorMemory, 128, 10_240)
-	c.spanning("Tuning.SchedulerTimeout", t.SchedulerTimeout, leastTimeout, maxFunction, time.Second)
-	c.within("Tuning.MaxReceives", t.MaxReceives, 5, 1000) // rule 3 of docs/reference/aws-rules.md
+	c.number("Tuning.SchedulerMemory", &t.SchedulerMemory, 256, 128, 10_240)
+	c.number("Tuning.SupervisorMemory", &t.SupervisorMemory, 256, 128, 10_240)
+	c.seconds("Tuning.SchedulerTimeout", &t.SchedulerTimeout, 30*time.Second, leastTimeout, maxFunction)
+	c.number("Tuning.MaxReceives", &t.MaxReceives, 10, 5, 1000) // rule 3 of docs/reference/aws-rules.md
 	c.within("Tuning.ReservedSupervisors", t.ReservedSupervisors, 0, 1000)
 	t.SystemLogLevel = cmp.Or(t.SystemLogLevel, awslambda.SystemLogLevel_WARN)
-	c.spanning("Tuning.OldestMessage", t.OldestMessage, time.Minute, 4*24*time.Hour, time.Second)
-	t.IntakeRetention = cmp.Or(t.IntakeRetention, maxRetention)
-	c.spanning("Tuning.IntakeRetention", t.IntakeRetention, time.Minute, maxRetention, time.Second)
-	c.spanning("Tuning.OldestRequest", t.OldestRequest, time.Minute, 4*24*time.Hour, time.Second)
-	c.spanning("Tuning.OldestOverdue", t.OldestOverdue, time.Minute, 4*24*time.Hour, time.Second)
+	c.seconds("Tuning.IntakeRetention", &t.IntakeRetention, maxRetention, time.Minute, maxRetention)
+	c.seconds("Tuning.OldestMessage", &t.OldestMessage, 5*time.Minute, time.Minute, longest)
+	c.seconds("Tuning.OldestRequest", &t.OldestRequest, 15*time.Minute, time.Minute, longest)
+	c.seconds("Tuning.OldestOverdue", &t.OldestOverdue, 4*time.Minute+sweep, time.Minute, longest)
 	for _, name := range sorted(t.Thresholds) {
 		if th := t.Thresholds[name]; !(th.Value >= 0) || th.Periods < 0 || th.Periods > maxPeriods {
 			c.wrong("Tuning.Thresholds[%.90q] is %v in %d periods; a value above 0 and 1 to %d periods are "+
 				"possible, or 0 for the default", name, th.Value, th.Periods, maxPeriods)
 		}
 	}
-	t.AlertWindow = cmp.Or(t.AlertWindow, incident.DefaultWindow)
-	t.AlertReminder = cmp.Or(t.AlertReminder, incident.DefaultReminder)
-	c.spanning("Tuning.AlertWindow", t.AlertWindow, deployment.MinWindow, deployment.MaxWindow, time.Second)
+	c.seconds("Tuning.AlertWindow", &t.AlertWindow, incident.DefaultWindow, deployment.MinWindow, deployment.MaxWindow)
 	if t.AlertReminder >= 0 {
-		c.spanning("Tuning.AlertReminder", t.AlertReminder, deployment.MinReminder, deployment.MaxReminder,
-			time.Second)
+		c.seconds("Tuning.AlertReminder", &t.AlertReminder, incident.DefaultReminder, deployment.MinReminder,
+			deployment.MaxReminder)
 	}
 }
 
@@ -290,12 +293,10 @@ func (c *checker) reserved(what string, n, mapped int) {
 }
 
 func (c *checker) mapping(what string, m *Mapping, batch int) {
-	m.Batch = cmp.Or(m.Batch, batch)
-	m.MaxConcurrency = cmp.Or(m.MaxConcurrency, 5)
-	c.within(what+".Batch", m.Batch, 1, port.MaxBatch)
+	c.number(what+".Batch", &m.Batch, batch, 1, port.MaxBatch)
 	// Every mapping needs a limit (rule 2 of docs/reference/aws-rules.md).
-	c.within(what+".MaxConcurrency", m.MaxConcurrency, 2, 1000)
-	c.spanning(what+".Window", m.Window, 0, 5*time.Minute, time.Second)
+	c.number(what+".MaxConcurrency", &m.MaxConcurrency, 5, 2, 1000)
+	c.seconds(what+".Window", &m.Window, 0, 0, 5*time.Minute)
 }
 
 func (c *checker) agent(name string, a *Agent) {
@@ -321,7 +322,7 @@ func (c *checker) agent(name string, a *Agent) {
 	c.principals(what+": SenderARNs", a.SenderARNs)
 	c.account(what, *a)
 	for _, id := range a.SenderIDs {
-		if !strings.Contains(id, "${Token[") && !principalID.MatchString(id) {
+		if !unresolved(id) && !principalID.MatchString(id) {
 			c.wrong("%s: SenderIDs has %.100q; it must be the ID of a role or user, as in "+
 				"AROAEXAMPLEEXAMPLE12", what, id)
 		}
@@ -338,23 +339,21 @@ func (c *checker) agent(name string, a *Agent) {
 				variable)
 		}
 	}
-	a.Timeout = cmp.Or(a.Timeout, time.Minute)
 	memory := 128
 	if language := build.LanguageOf(a.Folder); language == build.Python || language == build.TypeScript {
 		memory = 256 // Python and Node.js start slowly if they have less memory
 	}
-	a.Memory = cmp.Or(a.Memory, memory)
 	c.mapping(what, &a.Mapping, 5)
-	c.within(what+": Memory", a.Memory, 128, 10_240)
-	c.spanning(what+": Timeout", a.Timeout, leastTimeout, maxFunction, time.Second)
+	c.number(what+": Memory", &a.Memory, memory, 128, 10_240)
+	c.seconds(what+": Timeout", &a.Timeout, time.Minute, leastTimeout, maxFunction)
 	c.reserved(what+": Reserved", a.Reserved, a.MaxConcurrency)
 	c.adopted(what, *a)
-	for variable, s := range a.Secrets {
+	for _, variable := range sorted(a.Secrets) {
+		s := a.Secrets[variable]
 		if (s.secret == nil) == (s.parameter == nil) {
 			c.wrong("%s: secret %s must be made with SecretValue or ParameterValue", what, variable)
-		} else if s.secret != nil && s.secret.SecretFullArn() == nil {
-			c.wrong("%s: secret %s must be known by its complete ARN, for a permission without wildcards",
-				what, variable)
+		} else if s.secret != nil {
+			c.complete(what+": secret "+variable, s.secret)
 		}
 	}
 }
@@ -377,11 +376,14 @@ func (c *checker) network(what string, vpc awsec2.IVpc, subnets *awsec2.SubnetSe
 	}
 }
 
-func (c *checker) tokens(s awssecretsmanager.ISecret) {
-	if s != nil && s.SecretFullArn() == nil {
-		c.wrong("TokenKeys must be known by its complete ARN, for a permission without wildcards")
+func (c *checker) complete(what string, s awssecretsmanager.ISecret) {
+	if s.SecretFullArn() == nil {
+		c.wrong("%s must be known by its complete ARN, for a permission without wildcards", what)
 	}
 }
+
+// managed reports whether the deployment has a key of its own.
+func (p Props) managed() bool { return p.CustomerManagedKey || p.Key != nil }
 
 func (c *checker) adopted(what string, a Agent) {
 	if a.Function == nil {

@@ -34,7 +34,7 @@ func (c *checker) tables(p Props) {
 	t := p.Tables
 	warm := p.Tuning.Warm
 	for _, what := range sorted(given) {
-		if arn := given[what]; !strings.Contains(arn, "${Token[") && !tableARN.MatchString(arn) {
+		if arn := given[what]; !unresolved(arn) && !tableARN.MatchString(arn) {
 			c.wrong("Tables.%s is %.300q; it must be the ARN of a table", what, arn)
 		}
 	}
@@ -70,27 +70,26 @@ func (p Props) placed(scope constructs.Construct) error {
 	}
 	c := &checker{}
 	stack := awscdk.Stack_Of(scope)
-	unresolved := func(text *string) bool { return *awscdk.Token_IsUnresolved(text) }
 	given := p.Tables.given()
 	for _, what := range sorted(given) {
 		parts := tableARN.FindStringSubmatch(given[what])
 		if parts == nil {
 			continue
 		}
-		if region := stack.Region(); !unresolved(region) && *region != parts[1] {
+		if region := *stack.Region(); elsewhere(region, parts[1]) {
 			c.wrong("Tables.%s is in %s and the stack in %s; a deployment uses the copies of its own Region",
-				what, parts[1], *region)
+				what, parts[1], region)
 		}
-		if account := stack.Account(); !unresolved(account) && *account != parts[2] {
+		if account := *stack.Account(); elsewhere(account, parts[2]) {
 			c.wrong("Tables.%s is of account %s and the stack of %s; they must be the same", what, parts[2],
-				*account)
+				account)
 		}
 	}
-	if len(p.Replicas) > 0 && unresolved(stack.Region()) {
+	if len(p.Replicas) > 0 && unresolved(*stack.Region()) {
 		c.wrong("Replicas asks for a stack with an explicit Region: set StackProps.Env")
 	}
 	for i, r := range p.Replicas {
-		if region := stack.Region(); !unresolved(region) && r.Region == *region {
+		if r.Region == *stack.Region() {
 			c.wrong("Replicas[%d] is the stack's own Region, %s", i, r.Region)
 		}
 	}
@@ -119,7 +118,7 @@ type outsider struct{ what, account, advice string }
 
 func (p Props) outsiders() (all []outsider) {
 	add := func(what, arn, advice string) {
-		if parts := strings.Split(arn, ":"); !strings.Contains(arn, "${Token[") && len(parts) > 4 {
+		if parts := strings.Split(arn, ":"); !unresolved(arn) && len(parts) > 4 {
 			all = append(all, outsider{what + " has " + arn, parts[4], advice})
 		}
 	}
@@ -134,7 +133,7 @@ func (p Props) outsiders() (all []outsider) {
 			}
 			add(fmt.Sprintf("agent %q: SenderARNs", name), arn, sameAccount)
 		}
-		if a.Function != nil && !*awscdk.Token_IsUnresolved(a.Function.Env().Account) {
+		if a.Function != nil && !unresolved(*a.Function.Env().Account) {
 			all = append(all, outsider{
 				fmt.Sprintf("agent %q has a Function", name),
 				*a.Function.Env().Account, functionAccount,
@@ -149,7 +148,7 @@ func (p Props) outsiders() (all []outsider) {
 func (c *checker) accounts(p Props, own string) {
 	all := p.outsiders()
 	of := "the stack is of "
-	if len(all) > 0 && *awscdk.Token_IsUnresolved(&own) {
+	if len(all) > 0 && unresolved(own) {
 		own = all[0].account
 		of = all[0].what + " of account "
 	}
@@ -163,5 +162,8 @@ func (c *checker) accounts(p Props, own string) {
 // elsewhere reports whether two accounts or two Regions certainly differ. It returns false if one of them is
 // unknown at synthesis.
 func elsewhere(own, other string) bool {
-	return own != other && !*awscdk.Token_IsUnresolved(&own) && !*awscdk.Token_IsUnresolved(&other)
+	return own != other && !unresolved(own) && !unresolved(other)
 }
+
+// unresolved reports whether the CDK knows a part of the text only at the deployment.
+func unresolved(text string) bool { return strings.Contains(text, "${Token[") }

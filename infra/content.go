@@ -285,13 +285,9 @@ func workflowFiles(place string) ([]string, error) {
 }
 
 func httpAgent(name string, a Agent) (compiled []byte, checked settings.Agent, err error) {
-	data, err := os.ReadFile(a.HTTP)
+	all, err := agentsfile.ReadFile(a.HTTP)
 	if err != nil {
-		return nil, checked, fmt.Errorf("agent %q: %w", name, err)
-	}
-	all, err := agentsfile.Read(data)
-	if err != nil {
-		return nil, checked, fmt.Errorf("agents file %s: %w", a.HTTP, err)
+		return nil, checked, err
 	}
 	own, there := all.Agents[name]
 	if !there {

@@ -4,10 +4,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
 
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
-	"github.com/stepkeeper/stepkeeper/shared/dynamo"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
@@ -38,49 +36,21 @@ func (s *Stepkeeper) addDashboard() {
 		s.missed.MetricApproximateNumberOfMessagesVisible(named("missed sweeps", "Maximum")))
 	page.AddWidgets(s.graph("Messages sent", sent...), s.graph("Messages waiting", waiting...),
 		s.graph("Oldest message, seconds", age...), s.graph("Dead letters, quarantine", dead...))
-	var took, failed, throttled []awscloudwatch.IMetric
+	var took, failed, throttled, refused []awscloudwatch.IMetric
 	for _, name := range sorted(s.functions) {
 		f := s.invoked(name)
 		took = append(took, f.MetricDuration(named(name, "p95")))
 		failed = append(failed, f.MetricErrors(named(name, "Sum")))
 		throttled = append(throttled, f.MetricThrottles(named(name, "Sum")))
 	}
+	for _, t := range s.stores() {
+		refused = append(refused, t.throttles("Read", str("Reads of "+t.what)),
+			t.throttles("Write", str("Writes of "+t.what)))
+	}
 	page.AddWidgets(s.graph("Duration of an invocation, p95, ms", took...),
 		s.graph("Failed invocations", failed...),
 		s.graph("Throttled invocations", throttled...),
-		s.graph("Throttled requests to tables", s.throttled()...))
-}
-
-func (s *Stepkeeper) throttled() (all []awscloudwatch.IMetric) {
-	add := func(what string, t awsdynamodb.ITableV2, index string) {
-		all = append(all, throttles("Read", "Reads of "+what, t, index),
-			throttles("Write", "Writes of "+what, t, index))
-	}
-	add("Orders", s.orders, "")
-	add("the index", s.orders, dynamo.IndexName)
-	add("Definitions", s.definitions, "")
-	for _, name := range sorted(s.ledgers) {
-		add("the ledger of "+name, s.ledgers[name], "")
-	}
-	return all
-}
-
-func throttles(kind, label string, t awsdynamodb.ITableV2, index string) awscloudwatch.IMetric {
-	dimensions := map[string]*string{"TableName": t.TableName()}
-	if index != "" {
-		dimensions["GlobalSecondaryIndexName"] = str(index)
-	}
-	return awscloudwatch.NewMetric(&awscloudwatch.MetricProps{
-		Namespace: str("AWS/DynamoDB"), MetricName: str(kind + "ThrottleEvents"), Statistic: str("Sum"),
-		Period: seconds(time.Minute), DimensionsMap: &dimensions, Label: labelled(label),
-	})
-}
-
-func labelled(label string) *string {
-	if label == "" {
-		return nil
-	}
-	return &label
+		s.graph("Throttled requests to tables", refused...))
 }
 
 func (s *Stepkeeper) found(name, statistic string) awscloudwatch.IMetric {

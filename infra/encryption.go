@@ -13,10 +13,10 @@ import (
 // if Props.CustomerManagedKey is set. Otherwise AWS's own keys encrypt the data. addKey also allows
 // CloudWatch alarms, EventBridge and CloudWatch Logs to use the key.
 func (s *Stepkeeper) addKey() {
-	s.key = s.props.Key
-	if s.key == nil && !s.props.CustomerManagedKey {
+	if !s.props.managed() {
 		return
 	}
+	s.key = s.props.Key
 	if s.key == nil {
 		s.key = awskms.NewKey(s.Construct, str("Key"), &awskms.KeyProps{
 			Description:       str("Stepkeeper: orders, tasks, queues, alerts, logs"),

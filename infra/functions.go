@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsec2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
@@ -18,7 +17,7 @@ import (
 
 type function struct {
 	id, archive, description string
-	language                 build.Language // language of an agent's program; the zero value means Go
+	language                 build.Language // language of an agent's program
 	memory                   int
 	timeout                  time.Duration
 	environment              map[string]*string
@@ -30,16 +29,15 @@ type function struct {
 	groups                   []awsec2.ISecurityGroup
 }
 
-var (
-	runtimeOf = map[build.Language]func() awslambda.Runtime{
-		"": awslambda.Runtime_PROVIDED_AL2023, build.GoLanguage: awslambda.Runtime_PROVIDED_AL2023,
-		build.Python: awslambda.Runtime_PYTHON_3_13, build.TypeScript: awslambda.Runtime_NODEJS_22_X,
+func runtimeOf(language build.Language) (r awslambda.Runtime, handler string) {
+	switch language {
+	case build.Python:
+		return awslambda.Runtime_PYTHON_3_13(), "agent.handler"
+	case build.TypeScript:
+		return awslambda.Runtime_NODEJS_22_X(), "index.handler"
 	}
-	handlerOf = map[build.Language]string{
-		"": "bootstrap", build.GoLanguage: "bootstrap",
-		build.Python: "agent.handler", build.TypeScript: "index.handler",
-	}
-)
+	return awslambda.Runtime_PROVIDED_AL2023(), "bootstrap"
+}
 
 func (s *Stepkeeper) addFunction(f function) (awslambda.Function, awsiam.Role) {
 	logs := awslogs.NewLogGroup(s.Construct, str(f.id+"Logs"), &awslogs.LogGroupProps{
@@ -53,22 +51,16 @@ func (s *Stepkeeper) addFunction(f function) (awslambda.Function, awsiam.Role) {
 	if f.vpc != nil {
 		statements = append(statements, vpcAccess())
 	}
-	// The policies are inline, so that the permissions of a function exist before the function.
-	role := awsiam.NewRole(s.Construct, str(f.id+"Role"), &awsiam.RoleProps{
-		AssumedBy:   awsiam.NewServicePrincipal(str("lambda.amazonaws.com"), nil),
-		Description: str("Stepkeeper: " + f.description),
-		InlinePolicies: &map[string]awsiam.PolicyDocument{
-			"Access": awsiam.NewPolicyDocument(&awsiam.PolicyDocumentProps{Statements: &statements}),
-		},
-	})
+	role := s.role(f.id+"Role", awsiam.NewServicePrincipal(str("lambda.amazonaws.com"), nil), f.description,
+		statements...)
 	if f.vpc != nil {
 		Accept(role, "AwsSolutions-IAM5",
 			"Lambda makes the network interfaces of a function in a VPC under names that are not known "+
 				"before, and the Describe actions know no resources.")
 	}
+	runtime, handler := runtimeOf(f.language)
 	props := &awslambda.FunctionProps{
-		Description: str("Stepkeeper: " + f.description),
-		Runtime:     runtimeOf[f.language](), Handler: str(handlerOf[f.language]),
+		Description: str("Stepkeeper: " + f.description), Runtime: runtime, Handler: &handler,
 		Architecture: awslambda.Architecture_ARM_64(),
 		Code:         awslambda.Code_FromAsset(str(f.archive), nil), Role: role, LogGroup: logs,
 		LoggingFormat: awslambda.LoggingFormat_JSON,
@@ -92,12 +84,19 @@ func (s *Stepkeeper) addFunction(f function) (awslambda.Function, awsiam.Role) {
 	if f.reserved > 0 {
 		props.ReservedConcurrentExecutions = num(f.reserved)
 	}
-	made := awslambda.NewFunction(s.Construct, str(f.id), props)
-	s.environments[f.id] = func() any {
-		return awscdk.Stack_Of(s.Construct).Resolve(
-			made.Node().DefaultChild().(awslambda.CfnFunction).Environment())
-	}
-	return made, role
+	return awslambda.NewFunction(s.Construct, str(f.id), props), role
+}
+
+// role adds a role. Its policies are inline, so that the permissions of a function exist before the function.
+func (s *Stepkeeper) role(id string, by awsiam.IPrincipal, description string,
+	statements ...awsiam.PolicyStatement,
+) awsiam.Role {
+	return awsiam.NewRole(s.Construct, str(id), &awsiam.RoleProps{
+		AssumedBy: by, Description: str("Stepkeeper: " + description),
+		InlinePolicies: &map[string]awsiam.PolicyDocument{
+			"Access": awsiam.NewPolicyDocument(&awsiam.PolicyDocumentProps{Statements: &statements}),
+		},
+	})
 }
 
 // addMapping adds an event source mapping, so that a function consumes a queue (rules 2 to 4). CDK's

@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awskms"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/constructs-go/constructs/v10"
@@ -24,15 +25,18 @@ const (
 	arnLongest      = 160
 )
 
-// environmentsFit returns an error for each function whose environment exceeds Lambda's limit. The keys of the
-// map are the IDs of functions. Each value is a function that returns the resolved environment.
-func environmentsFit(all map[string]func() any) error {
+// environmentsFit returns an error for each function of the app whose environment exceeds Lambda's limit.
+func (s *Stepkeeper) environmentsFit() error {
 	var errs []error
-	for _, id := range sorted(all) {
-		if n := size(all[id]()); n > environmentSize {
+	for _, name := range sorted(s.functions) {
+		made, own := s.functions[name].Node().DefaultChild().(awslambda.CfnFunction)
+		if !own {
+			continue
+		}
+		if n := size(awscdk.Stack_Of(made).Resolve(made.Environment())); n > environmentSize {
 			errs = append(errs, fmt.Errorf("function %s: its environment would have some %d bytes, and "+
 				"Lambda takes %d; give the stack, the agents or the reply-to queues shorter names, have "+
-				"fewer Priorities, or make a second deployment", id, n, environmentSize))
+				"fewer Priorities, or make a second deployment", *s.functions[name].Node().Id(), n, environmentSize))
 		}
 	}
 	return errors.Join(errs...)

@@ -17,7 +17,8 @@ import (
 type Names struct {
 	// Prefix is the beginning of the names of all resources. A hyphen and the resource's ID follow, as in
 	// shop-SchedulerRole. All deployments of an account need different prefixes, even in different Regions. A
-	// prefix has at most 40 letters, digits and hyphens.
+	// prefix has at most 40 letters, digits and hyphens. A deployment with another Prefix replaces all resources:
+	// it begins with empty tables and queues, and the former ones stay.
 	Prefix string
 	// Policies replaces Prefix in the names of managed policies, such as shop-Application, shop-Operator and
 	// shop-Operator2. IAM Identity Center refers to policies by name, so the names must be the same in all
@@ -107,7 +108,7 @@ func (s *Stepkeeper) setNames() error {
 		if !named || name == "" {
 			continue
 		}
-		if !*awscdk.Token_IsUnresolved(name) && len(name) > limit.longest {
+		if !unresolved(name) && len(name) > limit.longest {
 			c.wrong("%s: its name %s would have %d characters, and AWS takes %d; shorten Names or the "+
 				"agent's name", *child.Node().Path(), name, len(name), limit.longest)
 		}

@@ -78,7 +78,7 @@ func (s *Stepkeeper) addOutputs() {
 		s.output("KeyArn", *s.key.KeyArn(), "the key that encrypts everything")
 	}
 	if s.tokenKeys != nil {
-		s.output("TokenKeysSecret", *secretARN(s.tokenKeys), "keys of the tokens that answer a step")
+		s.output("TokenKeysSecret", *s.tokenKeys.SecretFullArn(), "keys of the tokens that answer a step")
 	}
 	s.exportPolicies()
 }
@@ -86,12 +86,16 @@ func (s *Stepkeeper) addOutputs() {
 func (s *Stepkeeper) exportPolicies() {
 	s.output("ApplicationPolicy", *s.application.ManagedPolicyArn(), "attach to roles of applications")
 	for i, policy := range s.operator {
-		name := "OperatorPolicy"
-		if i > 0 {
-			name += strconv.Itoa(i + 1)
-		}
-		s.output(name, *policy.ManagedPolicyArn(), "attach to roles of operators")
+		s.output(numbered("OperatorPolicy", i), *policy.ManagedPolicyArn(), "attach to roles of operators")
 	}
+}
+
+// numbered returns the name of the element i of a list: Mappings, Mappings2 and so on.
+func numbered(name string, i int) string {
+	if i == 0 {
+		return name
+	}
+	return name + strconv.Itoa(i+1)
 }
 
 // sharedConcurrency returns the maximum number of concurrent executions of all functions without reserved
@@ -121,33 +125,25 @@ const mappingsSize = 1_000
 // Each entry has the form QUEUE=ID, with the logical name of the queue. The ID is empty for the queue of an
 // external agent.
 func (s *Stepkeeper) exportMappings() {
-	const id = "01234567-89ab-cdef-0123-456789abcdef"
-	var entries []string
+	const id = "=01234567-89ab-cdef-0123-456789abcdef,"
+	outputs := [][]string{nil}
 	size := 0
-	outputs := 0
-	write := func() {
-		name := "Mappings"
-		outputs++
-		if outputs > 1 {
-			name += strconv.Itoa(outputs)
-		}
-		s.output(name, strings.Join(entries, ","), "event source mappings of the queues")
-		entries = nil
-		size = 0
-	}
 	for _, name := range sorted(s.queues) {
-		entry := name + "="
-		size += len(entry) + len(id) + 1
+		size += len(name) + len(id)
 		if size > mappingsSize {
-			write()
-			size = len(entry) + len(id) + 1
+			outputs = append(outputs, nil)
+			size = len(name) + len(id)
 		}
+		entry := name + "="
 		if source := s.queues[name].source; source != nil {
 			entry += *source.EventSourceMappingId()
 		}
-		entries = append(entries, entry)
+		last := &outputs[len(outputs)-1]
+		*last = append(*last, entry)
 	}
-	write()
+	for i, entries := range outputs {
+		s.output(numbered("Mappings", i), strings.Join(entries, ","), "event source mappings of the queues")
+	}
 }
 
 func (s *Stepkeeper) output(name, value, description string) {

@@ -3,7 +3,6 @@ package infra
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
@@ -18,11 +17,7 @@ func (s *Stepkeeper) addPolicies() {
 		s.applicationAccess())
 	Accept(s.application, "AwsSolutions-IAM5", stackByName)
 	for i, statements := range s.split(s.operatorAccess()) {
-		id := "Operator"
-		if i > 0 {
-			id += strconv.Itoa(i + 1)
-		}
-		policy := s.policy(id, "all commands, listings, dead letters", statements)
+		policy := s.policy(numbered("Operator", i), "all commands, listings, dead letters", statements)
 		var reasons []string
 		for _, statement := range statements {
 			if reason := wildcards[*statement.Sid()]; reason != "" {
@@ -89,8 +84,8 @@ func (s *Stepkeeper) sizeOfARN(arn *string) int {
 	if get, _ := resolved["Fn::GetAtt"].([]any); len(get) == 2 {
 		id = get[0]
 	}
-	if id == nil || *awscdk.Token_IsUnresolved(stack.StackName()) {
-		return arnSize
+	if id == nil || unresolved(*stack.StackName()) {
+		return max(arnSize, len(*arn)) // that of an operator can have a long path
 	}
 	const longest, separators, random = 80, 2, 13
 	start := len(*stack.StackName()) + separators + random

@@ -126,7 +126,8 @@ type Props struct {
 	Paused bool
 
 	// CustomerManagedKey encrypts all data with a new key of the deployment instead of AWS's keys (rule 22).
-	// If Key is set, the deployment uses Key and creates no key. If the app imports Key, the key's policy
+	// If Key is set, the deployment uses Key and creates no key. Before you change or remove the key, let all
+	// queues get empty, because waiting messages keep the former key. If the app imports Key, the key's policy
 	// must allow CloudWatch, EventBridge and CloudWatch Logs to use the key.
 	CustomerManagedKey bool
 	Key                awskms.IKey

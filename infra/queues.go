@@ -30,6 +30,10 @@ const (
 
 func (s *Stepkeeper) addQueues() {
 	t := s.props.Tuning
+	if t.IntakeRetention < time.Hour {
+		s.warn("intake-retention", "Tuning.IntakeRetention is %s: SQS deletes waiting orders before an alarm or a dead "+
+			"letter shows them; set at least 1h", t.IntakeRetention)
+	}
 	s.quarantine = s.deadQueue("Quarantine",
 		"it holds messages that cannot be read, and has no consumer")
 	s.missed = s.deadQueue("MissedSweeps", "it is itself a dead-letter queue, of the schedule")

@@ -62,6 +62,14 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// An ID from which the names of outputs cannot be made is refused, as CloudFormation would.
+func TestRefusedID(t *testing.T) {
+	needNode(t)
+	_, stack := newStack("Refused")
+	text := refusal(func() { infra.NewStepkeeper(stack, "my_shop", shop(stack)) })
+	require.Contains(t, text, `its ID "my_shop" must be letters, digits and -`)
+}
+
 // A step whose agent and timeout a test replaces.
 const step = "{agent: payment, operation: run, timeout: 58s, grade: fenced, onFailure: undo, undo: none}"
 
@@ -145,7 +153,7 @@ func refusedContent() map[string]refused {
 			p.Workflows = append(p.Workflows, workflowFile(t, "bad", strings.Replace(step, "payment", "missing", 1)))
 		}, []string{
 			"Engine cannot be deployed:", "SweepInterval is 1m30s; 1m0s to 1h0m0s are possible",
-			`agent "payment": Folder`, "holds no agent", "open nowhere.yaml", "there is no agent inventory",
+			`agent "payment": Folder`, "holds no agent", "agents file nowhere.yaml", "there is no agent inventory",
 			"there is no agent missing",
 		}},
 		"names that would clash": {func(t *testing.T, _ awscdk.Stack, p *infra.Props) {

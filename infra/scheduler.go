@@ -1,7 +1,6 @@
 package infra
 
 import (
-	"encoding/json"
 	"strings"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
@@ -25,20 +24,11 @@ func (s *Stepkeeper) addScheduler() error {
 	if len(s.props.ReplyTo)+len(s.props.ReplyToBuses) > 0 {
 		environment[deployment.VarReplyTo] = s.replyToPlaces()
 	}
-	if agents := sorted(s.content.Choosable); len(agents) > 0 {
-		capacity := map[string]int{}
-		for _, name := range agents {
-			a := s.props.Agents[name]
-			capacity[name] = a.taken()
-		}
-		object, err := json.Marshal(capacity)
-		if err != nil {
-			return err
-		}
-		environment[deployment.VarCapacity] = str(string(object))
+	if len(s.content.Choosable) > 0 {
+		environment[deployment.VarCapacity] = s.capacity(sorted(s.content.Choosable), map[string]int{})
 	}
 	if s.tokenKeys != nil {
-		environment[deployment.VarTokenKeys] = secretARN(s.tokenKeys)
+		environment[deployment.VarTokenKeys] = s.tokenKeys.SecretFullArn()
 	}
 	if s.props.FairQueues {
 		environment[deployment.VarFairQueues] = str("true")
@@ -64,6 +54,15 @@ func (s *Stepkeeper) addScheduler() error {
 	s.senders[port.Quarantine] = append(s.senders[port.Quarantine], role.RoleArn())
 	s.senders[port.Tasks] = []*string{role.RoleArn()}
 	return nil
+}
+
+// capacity adds the capacities of agents to those of other consumers, and returns them as JSON.
+func (s *Stepkeeper) capacity(agents []string, capacity map[string]int) *string {
+	for _, name := range agents {
+		a := s.props.Agents[name]
+		capacity[name] = a.taken() // more messages are a backlog (P32, queue time is not a failure)
+	}
+	return awscdk.Stack_Of(s.Construct).ToJsonString(capacity, nil)
 }
 
 // stackName returns the name of the deployment in metrics and alerts.
@@ -132,7 +131,7 @@ func (s *Stepkeeper) peers(senders bool) *string {
 		q := s.queues[port.Requests(name)].queue
 		id, _ := stack.Resolve(stack.GetLogicalId(q.Node().DefaultChild().(awscdk.CfnElement))).(string)
 		if i := strings.Index(id, requestsID+pascal(name)); start == "" && i >= 0 &&
-			!*awscdk.Token_IsUnresolved(stack.StackName()) {
+			!unresolved(*stack.StackName()) {
 			start = *stack.StackName() + "-" + id[:i+len(requestsID)]
 		}
 		p := deployment.Peer{Name: name, Queue: shortened(q, start)}

@@ -401,6 +401,21 @@ func TestEnvironmentAsLargeAsAllowed(t *testing.T) {
 	require.Contains(t, reported(2*limit-counted+1), "would have some 4097 bytes")
 }
 
+// The ARN of an operator may be longer than those that CloudFormation generates.
+func TestOperatorsWithLongPaths(t *testing.T) {
+	needNode(t)
+	_, stack := newStack("Test")
+	p := shop(stack)
+	for i := range 9 {
+		p.Operators = append(p.Operators, fmt.Sprintf("arn:aws:iam::%s:role/%s/%02d", account, strings.Repeat("a", 500), i))
+	}
+	infra.NewStepkeeper(stack, "Engine", p)
+	x := resolved{tmpl: read(t, stack), stack: "Test", region: region}
+	for id, policy := range x.of("AWS::IAM::ManagedPolicy") {
+		require.LessOrEqual(t, x.size(policy.Properties["PolicyDocument"]), 6_144, id)
+	}
+}
+
 // So is a policy that grows with what an app gives: of a queue with its operators, of a role with its
 // secrets.
 func TestPoliciesTooLarge(t *testing.T) {

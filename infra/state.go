@@ -54,8 +54,7 @@ func (s *Stepkeeper) useState() error {
 			differ = append(differ, what)
 		}
 	}
-	managed := func(p Props) bool { return p.CustomerManagedKey || p.Key != nil }
-	unlike("the key", managed(s.props) != managed(from.props))
+	unlike("the key", s.props.managed() != from.props.managed())
 	unlike("TaskTTL", (s.props.TaskTTL > 0) != (from.props.TaskTTL > 0))
 	unlike("Tables", fmt.Sprint(s.props.Tables) != fmt.Sprint(from.props.Tables))
 	unlike("the workflows' tokens", s.content.Tokens && from.tokenKeys == nil)

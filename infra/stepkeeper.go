@@ -3,6 +3,7 @@ package infra
 import (
 	"errors"
 	"fmt"
+	"regexp"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
@@ -36,8 +37,7 @@ type Stepkeeper struct {
 	alarmIDs            []string             // IDs of all possible alarms, without the suffix Alarm
 	doubled             []string             // IDs that several alarms would have
 	concurrency         int                  // sum of MaxConcurrency of all mappings
-	environments        map[string]func() any
-	senderIDs           map[string][]string // IDs of the roles that send replies, by agent
+	senderIDs           map[string][]string  // IDs of the roles that send replies, by agent
 	refusals            map[string]awsiam.PolicyStatement
 	application         awsiam.ManagedPolicy
 	operator            []awsiam.ManagedPolicy
@@ -79,7 +79,7 @@ func prepare(scope constructs.Construct, id string, props *Props) *Stepkeeper {
 		functions: map[string]awslambda.IFunction{}, senders: map[string][]*string{},
 		aliases:   map[string]awslambda.Alias{},
 		refusals:  map[string]awsiam.PolicyStatement{},
-		senderIDs: map[string][]string{}, environments: map[string]func() any{},
+		senderIDs: map[string][]string{},
 	}
 }
 
@@ -87,12 +87,18 @@ func refused(id string, err error) error {
 	return fmt.Errorf("stepkeeper %s cannot be deployed:\n%w", id, err)
 }
 
+// constructID matches the IDs with which the names of outputs can begin.
+var constructID = regexp.MustCompile(`^[A-Za-z0-9-]+$`)
+
 func (s *Stepkeeper) build() error {
+	if id := *s.Construct.Node().Id(); !constructID.MatchString(id) {
+		return fmt.Errorf("its ID %q must be letters, digits and -, because the names of the outputs begin with it", id)
+	}
 	for _, w := range s.content.Warnings {
 		s.warn("workflow", "%s", w)
 	}
 	if all := s.props.outsiders(); len(all) > 0 &&
-		*awscdk.Token_IsUnresolved(awscdk.Stack_Of(s.Construct).Account()) {
+		unresolved(*awscdk.Stack_Of(s.Construct).Account()) {
 		s.warn("account",
 			"%s of account %s, and works in no stack of another one: set StackProps.Env, so that this is "+
 				"checked", all[0].what, all[0].account)
@@ -115,7 +121,7 @@ func (s *Stepkeeper) build() error {
 		return err
 	}
 	s.namePeers()
-	if err := environmentsFit(s.environments); err != nil {
+	if err := s.environmentsFit(); err != nil {
 		return err
 	}
 	s.nameSenders()

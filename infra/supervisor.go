@@ -1,10 +1,8 @@
 package infra
 
 import (
-	"encoding/json"
 	"time"
 
-	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsevents"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awseventstargets"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
@@ -35,17 +33,10 @@ func (s *Stepkeeper) addSupervisor() error {
 		return err
 	}
 	environment := s.engineEnvironment()
-	capacity := map[string]int{deployment.SchedulerCapacity: min(s.queues[port.Replies].mapping.taken(),
-		s.queues[port.Control].mapping.taken())}
-	for _, name := range s.agentNames() {
-		a := s.props.Agents[name]
-		capacity[name] = a.taken() // more messages are a backlog (P32, queue time is not a failure)
-	}
-	object, err := json.Marshal(capacity)
-	if err != nil {
-		return err
-	}
-	environment[deployment.VarCapacity] = str(string(object))
+	environment[deployment.VarCapacity] = s.capacity(s.agentNames(), map[string]int{
+		deployment.SchedulerCapacity: min(s.queues[port.Replies].mapping.taken(),
+			s.queues[port.Control].mapping.taken()),
+	})
 	environment[deployment.VarAgents] = s.peers(false)
 	if s.props.SweepInterval > deployment.MinSweepEvery {
 		environment[deployment.VarSweepEvery] = str(s.props.SweepInterval.String())
@@ -95,17 +86,9 @@ func (s *Stepkeeper) addSchedule(f awslambda.IFunction) {
 	if s.key != nil {
 		statements = append(statements, allow("Key", useKey, s.key.KeyArn()))
 	}
-	role := awsiam.NewRole(s.Construct, str("ScheduleRole"), &awsiam.RoleProps{
-		AssumedBy: awsiam.NewServicePrincipal(str("scheduler.amazonaws.com"), &awsiam.ServicePrincipalOpts{
-			Conditions: &map[string]any{
-				"StringEquals": map[string]any{"aws:SourceAccount": awscdk.Stack_Of(s.Construct).Account()},
-			},
-		}),
-		Description: str("Stepkeeper: the Supervisor's schedule"),
-		InlinePolicies: &map[string]awsiam.PolicyDocument{
-			"Access": awsiam.NewPolicyDocument(&awsiam.PolicyDocumentProps{Statements: &statements}),
-		},
-	})
+	ours := s.fromThisAccount()
+	role := s.role("ScheduleRole", awsiam.NewServicePrincipal(str("scheduler.amazonaws.com"),
+		&awsiam.ServicePrincipalOpts{Conditions: &ours}), "the Supervisor's schedule", statements...)
 	s.senders[missedSweeps] = append(s.senders[missedSweeps], role.RoleArn())
 	state := "ENABLED"
 	if s.props.Paused {

@@ -2,8 +2,10 @@ package infra
 
 import (
 	"strings"
+	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
 	"github.com/aws/jsii-runtime-go"
 
@@ -54,17 +56,13 @@ func (s *Stepkeeper) addTables() {
 // missing tables empty, although running orders need the former contents. The warning does not matter in the
 // stack that created the tables.
 func (s *Stepkeeper) warnOfEmptyTables() {
-	there := s.props.Tables
-	if there.Orders == "" {
+	if s.props.Tables.Orders == "" {
 		return
 	}
 	var made []string
-	if there.Definitions == "" {
-		made = append(made, "Definitions")
-	}
-	for _, name := range sorted(s.ledgers) {
-		if there.Ledgers[name] == "" {
-			made = append(made, "Ledgers["+name+"]")
+	for _, t := range s.stores() {
+		if t.given == "" {
+			made = append(made, t.what)
 		}
 	}
 	if len(made) > 0 {
@@ -117,7 +115,7 @@ func (s *Stepkeeper) table(t table) awsdynamodb.ITableV2 {
 			PointInTimeRecoveryEnabled: jsii.Bool(true),
 		},
 	}
-	anywhere := *awscdk.Token_IsUnresolved(awscdk.Stack_Of(s.Construct).Region())
+	anywhere := unresolved(*awscdk.Stack_Of(s.Construct).Region())
 	if s.key != nil && !anywhere {
 		keys := map[string]*string{}
 		for _, r := range s.props.Replicas {
@@ -145,4 +143,39 @@ func (s *Stepkeeper) table(t table) awsdynamodb.ITableV2 {
 	made.Node().DefaultChild().(awsdynamodb.CfnGlobalTable).AddPropertyOverride(
 		str("Replicas.0.SSESpecification.KMSMasterKeyId"), s.key.KeyArn())
 	return made
+}
+
+// stored is a table or an index, as alarms and the dashboard name it.
+type stored struct {
+	id, what string
+	table    awsdynamodb.ITableV2
+	index    string // "" means the table
+	given    string // ARN in Props.Tables, or ""
+}
+
+func (s *Stepkeeper) stores() []stored {
+	there := s.props.Tables
+	all := []stored{
+		{"Orders", "table Orders", s.orders, "", there.Orders},
+		{"Definitions", "table Definitions", s.definitions, "", there.Definitions},
+		{"Index", "the index of table Orders", s.orders, dynamo.IndexName, there.Orders},
+	}
+	for _, name := range sorted(s.ledgers) {
+		all = append(all, stored{
+			"Ledger" + pascal(name), "the ledger of agent " + name, s.ledgers[name], "", there.Ledgers[name],
+		})
+	}
+	return all
+}
+
+// throttles returns the metric of throttled requests of a kind, Read or Write.
+func (t stored) throttles(kind string, label *string) awscloudwatch.IMetric {
+	dimensions := map[string]*string{"TableName": t.table.TableName()}
+	if t.index != "" {
+		dimensions["GlobalSecondaryIndexName"] = &t.index
+	}
+	return awscloudwatch.NewMetric(&awscloudwatch.MetricProps{
+		Namespace: str("AWS/DynamoDB"), MetricName: str(kind + "ThrottleEvents"), Statistic: str("Sum"),
+		Period: seconds(time.Minute), DimensionsMap: &dimensions, Label: label,
+	})
 }

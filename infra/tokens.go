@@ -31,19 +31,12 @@ func (s *Stepkeeper) addTokenKeys() {
 	s.tokenKeys = secret
 }
 
-func secretARN(secret awssecretsmanager.ISecret) *string {
-	if full := secret.SecretFullArn(); full != nil {
-		return full
-	}
-	return secret.SecretArn()
-}
-
 func (s *Stepkeeper) tokenKeysAccess() (statements []awsiam.PolicyStatement) {
 	if s.tokenKeys == nil {
 		return nil
 	}
 	statements = append(statements, allow("TokenKeys", []string{"secretsmanager:GetSecretValue"},
-		secretARN(s.tokenKeys)))
+		s.tokenKeys.SecretFullArn()))
 	if k := s.tokenKeys.EncryptionKey(); k != nil && k != s.key {
 		statements = append(statements, allow("TokenKeysKey", []string{"kms:Decrypt"}, k.KeyArn()))
 	}

@@ -58,18 +58,12 @@ func (s *Stepkeeper) addCanaries() {
 		// group and role depend on each other.
 		functions = append(functions, arn, awscdk.Fn_Join(str(":"), &[]*string{arn, str(liveAlias)}))
 	}
-	role := awsiam.NewRole(s.Construct, str("CanaryRole"), &awsiam.RoleProps{
-		AssumedBy:   awsiam.NewServicePrincipal(str("codedeploy.amazonaws.com"), nil),
-		Description: str("Stepkeeper: moves the traffic to new versions of the functions"),
-		InlinePolicies: &map[string]awsiam.PolicyDocument{"Access": awsiam.NewPolicyDocument(
-			&awsiam.PolicyDocumentProps{Statements: &[]awsiam.PolicyStatement{
-				allow("Aliases", []string{
-					"lambda:GetAlias", "lambda:GetProvisionedConcurrencyConfig",
-					"lambda:UpdateAlias",
-				}, functions...),
-				allow("Alarms", []string{"cloudwatch:DescribeAlarms"}, watched...),
-			}})},
-	})
+	role := s.role("CanaryRole", awsiam.NewServicePrincipal(str("codedeploy.amazonaws.com"), nil),
+		"moves the traffic to new versions of the functions",
+		allow("Aliases", []string{
+			"lambda:GetAlias", "lambda:GetProvisionedConcurrencyConfig", "lambda:UpdateAlias",
+		}, functions...),
+		allow("Alarms", []string{"cloudwatch:DescribeAlarms"}, watched...))
 	application := awscodedeploy.NewLambdaApplication(s.Construct, str("Canary"), nil)
 	for _, name := range s.published() {
 		group := alarms[name]

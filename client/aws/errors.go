@@ -75,6 +75,7 @@ type Use struct{ Action, On, Policy string }
 // Failed converts an error of AWS to an error of package client.
 func Failed(ctx context.Context, u Use, err error) error {
 	var api smithy.APIError
+	var network net.Error // a call's own time limit is one too
 	switch {
 	case err == nil:
 		return nil
@@ -87,7 +88,7 @@ func Failed(ctx context.Context, u Use, err error) error {
 		return refusal(http.StatusRequestEntityTooLarge, message.CodeTooLarge,
 			"%v; store large data elsewhere and send a reference", err)
 	case !errors.As(err, &api):
-		if errors.Is(err, port.ErrUnavailable) {
+		if errors.Is(err, port.ErrUnavailable) || errors.As(err, &network) {
 			return disconnected("", err)
 		}
 		return refusal(http.StatusInternalServerError, "internal", "%v", err)

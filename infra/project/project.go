@@ -60,13 +60,9 @@ var generated = regexp.MustCompile(`(^|/)(node_modules|cdk\.out|\.[^/]+)/`)
 // File returns the agents of an agents file. An entry with "external" becomes an external agent. Each other
 // entry configures the ready-made HTTP agent.
 func File(file string) (map[string]infra.Agent, error) {
-	data, err := os.ReadFile(file)
+	all, err := agentsfile.ReadFile(file)
 	if err != nil {
-		return nil, fmt.Errorf("agents: %w", err)
-	}
-	all, err := agentsfile.Read(data)
-	if err != nil {
-		return nil, fmt.Errorf("agents file %s: %w", file, err)
+		return nil, err
 	}
 	agents := make(map[string]infra.Agent, len(all.Agents))
 	for name, a := range all.Agents {

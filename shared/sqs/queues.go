@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -98,21 +97,6 @@ func (q *Queues) address(name string) (string, error) {
 		return "", fmt.Errorf("queue %q: looking up its address: %w", name, meaning(err))
 	}
 	return aws.ToString(out.QueueUrl), nil
-}
-
-// List returns the names of the queues that begin with a prefix. It returns at most 1,000 names, the limit of
-// one SQS request.
-func (q *Queues) List(ctx context.Context, prefix string) ([]string, error) {
-	out, err := q.client.ListQueues(ctx,
-		&sqs.ListQueuesInput{QueueNamePrefix: aws.String(q.config.Prefix + prefix)})
-	if err != nil {
-		return nil, fmt.Errorf("listing the queues: %w", meaning(err))
-	}
-	names := make([]string, len(out.QueueUrls))
-	for i, url := range out.QueueUrls {
-		names[i] = strings.TrimPrefix(url[strings.LastIndexByte(url, '/')+1:], q.config.Prefix)
-	}
-	return names, nil
 }
 
 // ReplyTo returns the queue with the given name. It returns port.ErrNotFound for a name that is not in

@@ -131,7 +131,6 @@ func failures(t *testing.T, code string) map[string]error {
 	_, depth := replies.Depth(ctx)
 	_, receive := replies.Receive(ctx, 1, 0, time.Second)
 	_, address := queues.Queue("other")
-	_, list := queues.List(ctx, "")
 	return map[string]error{
 		`queue "replies": depth: `:   depth,
 		`queue "replies": receive: `: receive,
@@ -142,7 +141,6 @@ func failures(t *testing.T, code string) map[string]error {
 		`queue "intake": send: `: intake.Send(ctx,
 			[]port.Message{{Body: []byte("{}"), High: true}})[0],
 		`queue "other": looking up its address: `: address,
-		"listing the queues: ":                    list,
 	}
 }
 
@@ -176,7 +174,7 @@ func TestDepthThatIsNotReported(t *testing.T) {
 	}
 }
 
-// Names are those without the prefix, and none is empty. What ends with the caller's context is said so.
+// A name is looked up with the prefix, and none is empty. What ends with the caller's context is said so.
 func TestNamesAndThePrefix(t *testing.T) {
 	local(t)
 	asked := ""
@@ -185,16 +183,13 @@ func TestNamesAndThePrefix(t *testing.T) {
 		asked += string(text)
 		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
 		_, _ = io.WriteString(w,
-			`{"QueueUrl":"http://127.0.0.1/1/shop-replies","QueueUrls":["http://127.0.0.1/1/shop-replies"]}`)
+			`{"QueueUrl":"http://127.0.0.1/1/shop-replies"}`)
 	}), sqs.Config{LookUp: true, Prefix: "shop-"})
-	names, err := queues.List(t.Context(), "re")
-	require.NoError(t, err)
-	require.Equal(t, []string{"replies"}, names)
-	require.Equal(t, `{"QueueNamePrefix":"shop-re"}`, asked)
-	_, err = queues.Queue("")
+	_, err := queues.Queue("")
 	require.ErrorIs(t, err, port.ErrNotFound, "no name")
 	q, err := queues.Queue("replies")
 	require.NoError(t, err)
+	require.Equal(t, `{"QueueName":"shop-replies"}`, asked)
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
 	err = q.Extend(over, []port.Extension{{Receipt: "r"}})[0]

@@ -32,6 +32,7 @@ type switches struct {
 	slow   string            // mapping that reports once that it changes
 	inUse  string            // mapping that somebody else changes while the next request arrives
 	denied string            // part of the path or target of a request that is denied
+	broken string            // part of the path of a request whose connection breaks
 	update map[string]any    // last update of the schedule
 }
 
@@ -68,6 +69,8 @@ func (s *switches) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	what := r.Method + " " + r.URL.Path + " " + target
 	var in map[string]any
 	switch {
+	case s.broken != "" && strings.Contains(what, s.broken):
+		panic(http.ErrAbortHandler)
 	case s.denied != "" && strings.Contains(what, s.denied):
 		w.Header().Set("X-Amzn-Errortype", "AccessDeniedException")
 		w.WriteHeader(http.StatusForbidden)
@@ -179,6 +182,12 @@ func TestPauseRefusals(t *testing.T) {
 		others := map[bool]string{true: s.states["m-payment"], false: s.states["schedule"]}
 		require.Contains(t, []string{"Disabled", "DISABLED"}, others[strings.Contains(denied, "schedules")], want)
 	}
+
+	s = newSwitches(t)
+	s.broken = "GET /2015-03-31/"
+	s.config.RetryMaxAttempts = 1
+	_, err = operate.Pause(t.Context(), s.config, "Shop")
+	require.ErrorIs(t, err, client.ErrConnection)
 
 	s = newSwitches(t)
 	s.states["m-intake"] = "Creating"

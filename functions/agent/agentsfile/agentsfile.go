@@ -20,32 +20,40 @@ import (
 
 const maxFile = 1 << 20
 
-// ErrFile is the error of an agents file that Load or Check refuses.
+// ErrFile is the error of an agents file that ReadFile, Load or Check refuses.
 var ErrFile = errors.New("agents file")
 
 // Load reads and checks an agents file. It replaces references to variables by values of the environment. The
 // error lists every problem of the file.
 func Load(file string) (settings.File, error) {
-	data, err := text(file)
+	c, err := ReadFile(file)
 	if err != nil {
-		return settings.File{}, err
+		return c, err
 	}
-	c, err := Parse(data, os.LookupEnv)
+	return completed(file, c, os.LookupEnv)
+}
+
+func completed(file string, c settings.File, lookup func(name string) (string, bool)) (settings.File, error) {
+	c, err := settings.Complete(c, lookup)
 	if err != nil {
-		return settings.File{}, fmt.Errorf("%w %s: %w", ErrFile, file, err)
+		return c, fmt.Errorf("%w %s: %w", ErrFile, file, err)
 	}
 	return c, nil
 }
 
-func text(file string) ([]byte, error) {
+// ReadFile is like Read, and reads the text from a file.
+func ReadFile(file string) (c settings.File, err error) {
 	data, err := regularfile.Read(file, maxFile+1)
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("%w %s: %w", ErrFile, file, err)
-	case len(data) > maxFile:
-		return nil, fmt.Errorf("%w %s is larger than %d bytes", ErrFile, file, maxFile)
+	if err == nil && len(data) > maxFile {
+		err = fmt.Errorf("it is larger than %d bytes", maxFile)
 	}
-	return data, nil
+	if err == nil {
+		c, err = Read(data)
+	}
+	if err != nil {
+		return c, fmt.Errorf("%w %s: %w", ErrFile, file, err)
+	}
+	return c, nil
 }
 
 // Parse reads and checks the text of an agents file. It replaces references to variables by values from

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,7 +17,6 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 
-	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent"
 	"github.com/stepkeeper/stepkeeper/functions/agent/settings"
 	"github.com/stepkeeper/stepkeeper/shared/suggest"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
@@ -85,12 +85,19 @@ func misread(t reflect.Type, node ast.Node) error {
 		}
 	case *ast.IntegerNode, *ast.FloatNode, *ast.StringNode:
 		at := n.GetToken()
-		zero, err := isZero(t, at.Value)
-		switch {
-		case err != nil:
+		var err error
+		switch t {
+		case reflect.TypeFor[time.Duration]():
+			_, err = time.ParseDuration(at.Value)
+		case reflect.TypeFor[int]():
+			_, err = strconv.Atoi(at.Value)
+		}
+		if err != nil {
 			return fmt.Errorf("line %d, column %d: %.60q is not what is expected here; fix: write %s", at.Position.Line,
 				at.Position.Column, at.Value, expected(t))
-		case zero:
+		}
+		numbers := []reflect.Kind{reflect.Int, reflect.Int64, reflect.Float64}
+		if slices.Contains(numbers, t.Kind()) && zero.MatchString(at.Value) {
 			return fmt.Errorf("line %d, column %d: %.60s is not possible here; fix: write another value, or leave the "+
 				"field out for its default", at.Position.Line, at.Position.Column, at.Value)
 		}
@@ -98,26 +105,8 @@ func misread(t reflect.Type, node ast.Node) error {
 	return nil
 }
 
-// isZero reports whether text is the zero of a number, a size or a duration. It returns an error if text is no value of
-// the type.
-func isZero(t reflect.Type, text string) (zero bool, err error) {
-	switch t {
-	case reflect.TypeFor[time.Duration]():
-		d, err := time.ParseDuration(text)
-		return err == nil && d == 0, err
-	case reflect.TypeFor[int]():
-		n, err := strconv.Atoi(text)
-		return err == nil && n == 0, err
-	case reflect.TypeFor[httpagent.Size]():
-		var size httpagent.Size
-		err := size.UnmarshalYAML([]byte(text))
-		return err == nil && size == 0, nil // the decoder reports a wrong size
-	case reflect.TypeFor[float64]():
-		n, err := strconv.ParseFloat(text, 64)
-		return err == nil && n == 0, nil // the decoder reads other forms of numbers too
-	}
-	return false, nil
-}
+// zero matches the zeros of numbers, sizes and durations.
+var zero = regexp.MustCompile(`^(0[0.]*[ A-Za-z]*)+$`)
 
 // unnamed returns the place of the first agent without a name, such as one with the key null. It returns "" if the
 // text does not show the place.
@@ -208,24 +197,15 @@ func expected(t reflect.Type) string {
 // Check checks an agents file. It uses placeholders for environment variables that are not set, so it works
 // on a machine that does not run the agents. It returns the names of the unset variables.
 func Check(file string) (c settings.File, unset []string, err error) {
-	data, err := text(file)
+	c, err = ReadFile(file)
 	if err != nil {
 		return c, nil, err
-	}
-	c, err = Read(data)
-	if err != nil {
-		return c, nil, fmt.Errorf("%w %s: %w", ErrFile, file, err)
 	}
 	set := func(name string) bool { return os.Getenv(name) != "" }
 	unset = slices.DeleteFunc(settings.Variables(c), set)
 	for name, a := range c.Agents {
 		c.Agents[name] = a.WithExamples(set)
 	}
-	c, err = settings.Complete(c, func(name string) (string, bool) {
-		return cmp.Or(os.Getenv(name), "unset"), true
-	})
-	if err != nil {
-		err = fmt.Errorf("%w %s: %w", ErrFile, file, err)
-	}
+	c, err = completed(file, c, func(name string) (string, bool) { return cmp.Or(os.Getenv(name), "unset"), true })
 	return c, unset, err
 }

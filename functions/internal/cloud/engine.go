@@ -46,8 +46,8 @@ type Function struct {
 // calls (rule 13 of docs/reference/aws-rules.md). current holds the definitions for new orders; a Supervisor
 // passes nil. The metrics go to the writer out, as lines of the log. The caller must call End at the end of each
 // invocation.
-func Open(c aws.Config, lookup deployment.Lookup, d deployment.Engine, current map[string]*core.Definition, out io.Writer,
-	log *slog.Logger,
+func Open(c aws.Config, lookup deployment.Lookup, d deployment.Engine, current map[string]*core.Definition,
+	out io.Writer, log *slog.Logger,
 ) *Function {
 	f := &Function{Incidents: &Alerts{}, tracer: tracing.OfFunction(lookup, d.Stack, log)}
 	if d.Outcomes {

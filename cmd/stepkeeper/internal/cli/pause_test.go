@@ -12,9 +12,8 @@ import (
 
 // pausable is an endpoint of AWS with a stack of one mapping and a schedule.
 type pausable struct {
-	denied    bool
-	throttled bool
-	stuck     bool // its mapping stays as it is
+	denied bool
+	stuck  bool // its mapping stays as it is
 }
 
 func (p *pausable) answer(c awsstub.Call) (int, string) {
@@ -27,8 +26,6 @@ func (p *pausable) answer(c awsstub.Call) (int, string) {
 		return http.StatusOK, text + `</Outputs></member></Stacks></DescribeStacksResult></R>`
 	case p.denied && strings.HasSuffix(c.Action, ":PUT"):
 		return http.StatusForbidden, `{"code":"AccessDeniedException","message":"ann may not"}`
-	case p.throttled && strings.HasPrefix(c.Action, "lambda:"):
-		return http.StatusTooManyRequests, `{"code":"TooManyRequestsException","message":"Rate exceeded"}`
 	case c.Action == "lambda:PUT" && p.stuck:
 		return http.StatusOK, `{"State":"Disabling"}`
 	case c.Action == "lambda:PUT":
@@ -76,7 +73,4 @@ func TestPauseOfAStack(t *testing.T) {
 	c.run(t, append([]string{"aws", "pause", "--timeout", "100ms"}, on...)...).want(t, failure.Unreachable,
 		"the stack Shop is not paused yet: the event source mapping of intake is still Disabling",
 		"repeat the command, or give it more time with --timeout")
-	*p = pausable{throttled: true}
-	c.run(t, append([]string{"aws", "pause"}, on...)...).want(t, failure.Refused,
-		"lambda:GetEventSourceMapping on the event source mapping of intake is throttled", "try again in")
 }

@@ -147,6 +147,14 @@ func TestStackFlags(t *testing.T) {
 			failure.Unreachable, fmt.Errorf("%w: no route", client.ErrConnection),
 			"the stack Shop cannot be reached",
 		},
+		{
+			failure.Refused, client.Errorf(http.StatusTooManyRequests, "busy", "cloudformation:DescribeStacks is throttled"),
+			"stack Shop: the stack accepts nothing now: cloudformation:DescribeStacks is throttled",
+		},
+		{
+			failure.General, client.Errorf(http.StatusBadRequest, "ResourceInUseException", "it is in use"),
+			"the stack cannot be used: it is in use",
+		},
 		{failure.Unreachable, context.DeadlineExceeded, "the stack Shop did not respond in time"},
 		{failure.General, errors.New("its outputs are of version \"2\""), "version \"2\""},
 	} {
