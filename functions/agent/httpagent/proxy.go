@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -67,7 +68,7 @@ func connect(ctx context.Context, conn net.Conn, proxy *url.URL, address string)
 	if err := req.Write(conn); err != nil {
 		return err
 	}
-	in := bufio.NewReader(&limited{conn, maxConnect})
+	in := bufio.NewReader(io.LimitReader(conn, maxConnect))
 	res, err := http.ReadResponse(in, req)
 	if err != nil {
 		return fmt.Errorf("the proxy's response cannot be read: %w", err)
@@ -85,21 +86,6 @@ func connect(ctx context.Context, conn net.Conn, proxy *url.URL, address string)
 
 // maxConnect is the largest response of a proxy to CONNECT, in bytes.
 const maxConnect = 64 << 10
-
-type limited struct {
-	net.Conn
-	left int
-}
-
-// Read reads at most the remaining bytes.
-func (l *limited) Read(p []byte) (int, error) {
-	if l.left <= 0 {
-		return 0, errors.New("the response is too long")
-	}
-	n, err := l.Conn.Read(p[:min(len(p), l.left)])
-	l.left -= n
-	return n, err
-}
 
 // unusedProxy returns a hint if the environment names a proxy that the agent ignores.
 func (a Agent) unusedProxy() string {
