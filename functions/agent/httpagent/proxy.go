@@ -20,10 +20,10 @@ var errProxy = errors.New("the proxy refused the connection")
 type dialFunc = func(ctx context.Context, network, address string) (net.Conn, error)
 
 func (a Agent) proxyURL() *url.URL {
-	if a.Proxy.Secret == "" {
+	if a.Proxy.text == "" {
 		return nil
 	}
-	u, _ := url.Parse(string(a.Proxy.Secret)) // completeAuth has checked the address
+	u, _ := url.Parse(a.Proxy.text) // completeAuth has checked the address
 	if u.Port() == "" {
 		u.Host = net.JoinHostPort(u.Hostname(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
 	}
@@ -89,7 +89,7 @@ const maxConnect = 64 << 10
 
 // unusedProxy returns a hint if the environment names a proxy that the agent ignores.
 func (a Agent) unusedProxy() string {
-	if a.Proxy.Secret != "" {
+	if a.Proxy.text != "" {
 		return ""
 	}
 	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"} {

@@ -55,7 +55,7 @@ func New(name string, agent Agent, operations map[string]Operation, o Options) (
 	}
 	s.kept = s.client(o, agent.URL, false, certificates)
 	s.fresh = s.client(o, agent.URL, true, certificates)
-	tokens := s.client(o, agent.Auth.tokenURL().Secret, true, nil)
+	tokens := s.client(o, *agent.Auth.tokenURL(), true, nil)
 	tokens.Timeout = tokenTime
 	s.auth, err = s.newAuthenticator(o.AWS, tokens)
 	if err != nil {
@@ -79,7 +79,7 @@ func (s *Service) dial(o Options, host string) dialFunc {
 // true, each request uses a new connection. A proxy resolves names itself, so with a proxy the address rules
 // apply only to the proxy's address.
 func (s *Service) client(o Options, address Secret, single bool, certificates []tls.Certificate) *http.Client {
-	to, err := url.Parse(string(address))
+	to, err := url.Parse(address.text)
 	if err != nil {
 		to = &url.URL{} // calls fail with a better error
 	}
