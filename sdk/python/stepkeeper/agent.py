@@ -72,7 +72,7 @@ class Agent:
             def run(value: Any, call: Call) -> Any:
                 try:
                     if dataclasses.is_dataclass(kind):
-                        value = kind(**value)
+                        value = kind(**({} if value is None else value))
                 except Exception as why:  # such as a field that is unknown or missing, or of __post_init__
                     text = f"the input of {name} cannot be read: {why}"
                     raise Permanent(text, code="input", no_effect=True) from why

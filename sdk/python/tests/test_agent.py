@@ -201,6 +201,19 @@ def test_inputs_are_read_strictly():
         assert (reply["outcome"], reply["error"]["code"]) == ("failed", "input")
 
 
+def test_a_step_without_an_input_gives_the_defaults():
+    @dataclass
+    class Hook:
+        height: int = 2
+    bench = Bench()
+
+    def press(hook, call):
+        bench.calls.append(hook)
+    press.__annotations__["hook"] = Hook
+    bench.agent.operation("press")(press)
+    assert bench.reply(name="press", input=None)["outcome"] == "done" and bench.calls == [Hook(2)]
+
+
 def test_an_async_operation_is_refused():
     async def press(coat, call):
         return None
