@@ -268,13 +268,10 @@ const pollWait = 30 * time.Second
 // time. Wait returns ErrNotFound if the order is unknown and this client has not queued it.
 func (c *Client) Wait(ctx context.Context, id string) (*Task, error) {
 	for {
-		t, err := again(ctx, c, func(ctx context.Context) (*Task, error) {
-			started := time.Now()
-			t, err := c.via.Task(ctx, id, pollWait)
-			if brokenUse(started, err) {
-				return nil, nil // a new call gets the full number of attempts
-			}
-			return t, err
+		var t *Task
+		err := c.patiently(ctx, func(ctx context.Context) (_ bool, err error) {
+			t, err = c.via.Task(ctx, id, pollWait)
+			return false, err
 		})
 		if err != nil || t != nil && t.Ended {
 			return t, err

@@ -26,10 +26,19 @@ func (c *Client) Follow(ctx context.Context, id string) iter.Seq2[*Task, error] 
 	return func(yield func(*Task, error) bool) {
 		var seen int64
 		for over := false; !over; {
-			_, err := again(ctx, c, func(ctx context.Context) (struct{}, error) {
-				var err error
-				seen, over, err = c.followOnce(ctx, id, seen, yield)
-				return struct{}{}, err
+			err := c.patiently(ctx, func(ctx context.Context) (bool, error) {
+				before := seen
+				for t, err := range c.via.Follow(ctx, id, seen) {
+					if err != nil {
+						return seen > before, err
+					}
+					seen = t.Version
+					over = !yield(t, nil) || t.Ended
+					if over {
+						return true, nil
+					}
+				}
+				return seen > before, nil
 			})
 			if err != nil && !over { // the caller may have ended ctx with its last look
 				yield(nil, err)
@@ -37,29 +46,6 @@ func (c *Client) Follow(ctx context.Context, id string) iter.Seq2[*Task, error] 
 			}
 		}
 	}
-}
-
-// followOnce follows a task over one connection. It returns no error for a broken connection if a version has
-// arrived, or if brokenUse reports true.
-func (c *Client) followOnce(ctx context.Context, id string, after int64,
-	yield func(*Task, error) bool,
-) (seen int64, over bool, err error) {
-	started := time.Now()
-	seen = after
-	for t, err := range c.via.Follow(ctx, id, after) {
-		switch {
-		case err == nil:
-			seen = t.Version
-			if !yield(t, nil) || t.Ended {
-				return seen, true, nil
-			}
-		case repeatable(err) && (seen > after || brokenUse(started, err)):
-			return seen, false, nil
-		default:
-			return seen, false, err
-		}
-	}
-	return seen, false, nil
 }
 
 // Changes yields nil when a page about the order, or about all orders if id is "", should be read again. The

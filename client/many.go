@@ -119,6 +119,20 @@ func (c *Client) resultOf(ctx context.Context, s sending, r Result) Result {
 	return Result{Receipt: receipt, Line: s.number, Accepted: true}
 }
 
+// patiently is again for a call that lasts. An attempt whose connection broke does not count as a failed attempt if
+// the call reports that it got ahead, or if brokenUse reports true. The caller then calls patiently again.
+func (c *Client) patiently(ctx context.Context, call func(context.Context) (ahead bool, err error)) error {
+	_, err := again(ctx, c, func(ctx context.Context) (struct{}, error) {
+		started := time.Now()
+		ahead, err := call(ctx)
+		if repeatable(err) && (ahead || brokenUse(started, err)) {
+			err = nil
+		}
+		return struct{}{}, err
+	})
+	return err
+}
+
 // brokenUse reports whether err means that a connection broke after more than longestPause. Such a
 // break does not count as a failed attempt. If the connection was never established, brokenUse returns false.
 func brokenUse(started time.Time, err error) bool {

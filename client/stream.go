@@ -10,7 +10,6 @@ import (
 	"io"
 	"iter"
 	"net/http"
-	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
@@ -95,15 +94,11 @@ func (c *Client) submitMany(ctx context.Context, source iter.Seq2[sending, error
 	go m.read(source)
 	defer m.locked(func() { m.over = true })
 	for over := false; !over; {
-		_, err := again(ctx, c, func(ctx context.Context) (struct{}, error) {
+		err := c.patiently(ctx, func(ctx context.Context) (bool, error) {
 			before := m.answered.Load()
-			started := time.Now()
 			err := m.connect(ctx, c, each)
 			over = err == nil
-			if repeatable(err) && (m.answered.Load() > before || brokenUse(started, err)) {
-				err = nil // a new call gets the full number of attempts
-			}
-			return struct{}{}, err
+			return m.answered.Load() > before, err
 		})
 		if err != nil {
 			return fmt.Errorf("submitting orders (%d answered): %w", m.answered.Load(), err)

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -168,10 +169,21 @@ func (b *bench) send(requests ...*message.Request) []*message.Reply {
 	}
 	replies, err := b.subject.handle(b, requests)
 	b.broken = err
+	for _, r := range replies {
+		if !slices.ContainsFunc(requests, func(q *message.Request) bool { return answers(r, q) }) {
+			b.fail("a reply does not have the task, run, step, attempt, operation and agent of its request")
+		}
+	}
 	if b.lose {
 		return nil
 	}
 	return replies
+}
+
+// answers reports whether a reply has the identity of a request (P3, a reply names request and sender).
+func answers(r *message.Reply, q *message.Request) bool {
+	return r.OrderID == q.OrderID && r.Run == q.Run && r.Step == q.Step && r.Attempt == q.Attempt &&
+		r.Operation == q.Operation && cmp.Or(r.Agent, q.Agent) == q.Agent
 }
 
 func (b *bench) do(attempt int) *message.Reply { return first(b.send(b.request(core.Do, attempt))) }
@@ -200,6 +212,8 @@ func (b *bench) done(r *message.Reply, what string) {
 	switch {
 	case r == nil:
 		b.fail("%s was not answered", what)
+	case r.Outcome != core.OutcomeDone && r.Error == nil:
+		b.fail("%s was answered %s without an error", what, r.Outcome)
 	case r.Outcome != core.OutcomeDone:
 		b.fail("%s was answered %s: %s: %s", what, r.Outcome, r.Error.Code, r.Error.Message)
 	}

@@ -2,9 +2,12 @@ package agenttest_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -20,6 +23,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/awsclient"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	queue "github.com/stepkeeper/stepkeeper/shared/sqs"
 )
 
 // attach attaches an agent of the shop, with these options, over the protocol of SQS.
@@ -115,6 +119,69 @@ func TestNoAgentIsAttached(t *testing.T) {
 	_, err = o.Find(t.Context(), probe)
 	require.ErrorIs(t, err, agenttest.ErrSilent)
 	require.ErrorContains(t, err, "attached to "+o.URL())
+}
+
+// An agent whose replies lack an error, or name another request, earns no grade.
+func TestRepliesThatAreWrong(t *testing.T) {
+	t.Parallel()
+	const other = "a do: a reply does not have the task, run, step, attempt, operation and agent of its request"
+	for name, tt := range map[string]struct {
+		change map[string]any
+		want   string
+	}{
+		"without an error": {map[string]any{"outcome": "failed"}, "a do: the do was answered failed without an error"},
+		"another attempt":  {map[string]any{"outcome": "done", "attempt": 9}, other},
+		"another task":     {map[string]any{"outcome": "done", "task": "o"}, other},
+		"another agent":    {map[string]any{"outcome": "done", "agent": "tea"}, other},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o, err := agenttest.Attach(t.Context(), "kiosk")
+			require.NoError(t, err)
+			defer o.Close()
+			ctx, stop := context.WithCancel(t.Context())
+			var agent sync.WaitGroup
+			agent.Go(func() { repliesWith(ctx, t, o.URL(), tt.change) })
+			r, err := o.Find(t.Context(), (&shop{}).probe())
+			stop()
+			agent.Wait()
+			require.NoError(t, err)
+			require.Empty(t, r.Grade)
+			require.Contains(t, r.String(), tt.want)
+		})
+	}
+}
+
+// repliesWith answers each request by its identity with a change, until ctx ends.
+func repliesWith(ctx context.Context, t *testing.T, endpoint string, change map[string]any) {
+	c, err := awsclient.Load(ctx, awsclient.Options{Endpoint: endpoint, Region: "us-east-1"})
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	queues := queue.New(c, queue.Config{LookUp: true})
+	requests, err := queues.Queue(port.Requests("kiosk"))
+	replies, errReplies := queues.Queue(port.Replies)
+	if err := errors.Join(err, errReplies); err != nil {
+		t.Error(err)
+		return
+	}
+	for ctx.Err() == nil {
+		taken, _ := requests.Receive(ctx, 1, 20*time.Second, 30*time.Second)
+		for _, d := range taken {
+			reply := map[string]any{}
+			err := json.Unmarshal(d.Body, &reply)
+			maps.DeleteFunc(reply, func(name string, _ any) bool {
+				return !slices.Contains([]string{"schema", "task", "step", "run", "attempt", "operation", "agent"}, name)
+			})
+			maps.Copy(reply, change)
+			body, errBody := json.Marshal(reply)
+			if err := errors.Join(err, errBody, replies.Send(ctx, []port.Message{{Body: body}})[0],
+				requests.Delete(ctx, []string{d.Receipt})[0]); err != nil {
+				t.Error(err)
+			}
+		}
+	}
 }
 
 // An agent that cannot read its requests, or whose replies cannot be read, gets no grade.

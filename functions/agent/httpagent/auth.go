@@ -45,42 +45,21 @@ type SigV4 struct {
 
 // OAuth2 configures how the agent gets tokens, by the client credentials grant (RFC 6749, section 4.4).
 type OAuth2 struct {
-	TokenURL     Reference `yaml:"tokenURL" json:"tokenURL,omitzero"`
-	ClientID     Reference `yaml:"clientID" json:"clientID,omitzero"`
-	ClientSecret Reference `yaml:"clientSecret" json:"clientSecret,omitzero"`
-	Scopes       []string  `yaml:"scopes" json:"scopes,omitzero"`
+	TokenURL     Secret   `yaml:"tokenURL" json:"tokenURL,omitzero"`
+	ClientID     Secret   `yaml:"clientID" json:"clientID,omitzero"`
+	ClientSecret Secret   `yaml:"clientSecret" json:"clientSecret,omitzero"`
+	Scopes       []string `yaml:"scopes" json:"scopes,omitzero"`
 }
 
 // Certificate is a client certificate in PEM. Chain contains the certificate and the certificates of
 // its issuers.
 type Certificate struct {
-	Chain Reference `yaml:"chain" json:"chain,omitzero"`
-	Key   Reference `yaml:"key" json:"key,omitzero"`
+	Chain Secret `yaml:"chain" json:"chain,omitzero"`
+	Key   Secret `yaml:"key" json:"key,omitzero"`
 }
 
-// Reference is a Secret that may refer to variables, as in ${env:NAME}. Its JSON contains the text
-// until the values are filled in, so that the references can be stored.
-type Reference struct {
-	Secret
-	filled bool
-}
-
-// UnmarshalText sets the text.
-func (r *Reference) UnmarshalText(text []byte) error {
-	r.Secret = Secret(text)
-	return nil
-}
-
-// MarshalText returns the text, or [hidden] after the values are filled in.
-func (r Reference) MarshalText() ([]byte, error) {
-	if r.filled {
-		return r.Secret.MarshalText()
-	}
-	return []byte(r.Secret), nil
-}
-
-func (a *Auth) fields() map[string]*Reference {
-	fields := map[string]*Reference{}
+func (a *Auth) fields() map[string]*Secret {
+	fields := map[string]*Secret{}
 	if a != nil && a.OAuth2 != nil {
 		fields["auth: oauth2: tokenURL"] = &a.OAuth2.TokenURL
 		fields["auth: oauth2: clientID"] = &a.OAuth2.ClientID
@@ -93,9 +72,9 @@ func (a *Auth) fields() map[string]*Reference {
 	return fields
 }
 
-func (a *Auth) tokenURL() *Reference {
+func (a *Auth) tokenURL() *Secret {
 	if a == nil || a.OAuth2 == nil {
-		return &Reference{}
+		return &Secret{}
 	}
 	return &a.OAuth2.TokenURL
 }
@@ -121,13 +100,13 @@ func (a *Agent) fillAuth(lookup func(string) (string, bool)) (secrets []string, 
 	fields := a.Auth.fields()
 	fields["proxy"] = &a.Proxy
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		filled, values, err := fields[name].fill(lookup)
+		values, err := fields[name].fill(lookup)
 		secret := name == "auth: oauth2: clientSecret" || name == "auth: certificate: key"
-		_, password := Reference{Secret: filled}.login()
+		_, password := fields[name].login()
 		switch {
 		case err != nil:
 			p.add("%s: %w", name, err)
-		case filled == "" && name != "proxy":
+		case fields[name].text == "" && name != "proxy":
 			p.add("%s is missing", name)
 		case secret && len(values) == 0:
 			p.add("%s is a secret; take it from the environment with ${env:NAME}, not from the file", name)
@@ -137,12 +116,11 @@ func (a *Agent) fillAuth(lookup func(string) (string, bool)) (secrets []string, 
 		if secret {
 			secrets = append(secrets, values...)
 		}
-		*fields[name] = Reference{filled, true}
 	}
 	if a.Auth != nil && a.Auth.OAuth2 != nil {
 		o := a.Auth.OAuth2
-		secrets = append(secrets, basic(url.QueryEscape(string(o.ClientID.Secret)),
-			url.QueryEscape(string(o.ClientSecret.Secret)))...)
+		secrets = append(secrets, basic(url.QueryEscape(o.ClientID.text),
+			url.QueryEscape(o.ClientSecret.text))...)
 	}
 	return append(secrets, basic(a.Proxy.login())...), p
 }
@@ -155,8 +133,8 @@ func basic(user, password string) []string {
 	return []string{password, base64.StdEncoding.EncodeToString([]byte(user + ":" + password))}
 }
 
-func (r Reference) login() (user, password string) {
-	u, err := url.Parse(string(r.Secret))
+func (s Secret) login() (user, password string) {
+	u, err := url.Parse(s.text)
 	if err != nil || u.User == nil {
 		return "", ""
 	}
@@ -165,8 +143,8 @@ func (r Reference) login() (user, password string) {
 }
 
 func (a *Agent) completeAuth() (p problems) {
-	if a.Proxy.Secret != "" {
-		u, err := url.Parse(string(a.Proxy.Secret))
+	if a.Proxy.text != "" {
+		u, err := url.Parse(a.Proxy.text)
 		switch {
 		case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" ||
 			u.Path != "" && u.Path != "/":
@@ -184,7 +162,7 @@ func (a *Agent) completeAuth() (p problems) {
 	if a.Auth.SigV4 != nil && a.Auth.OAuth2 != nil {
 		p.add("auth has sigv4 and oauth2; write one of them")
 	}
-	if a.Headers["Authorization"] != "" && (a.Auth.SigV4 != nil || a.Auth.OAuth2 != nil) {
+	if a.Headers["Authorization"].text != "" && (a.Auth.SigV4 != nil || a.Auth.OAuth2 != nil) {
 		p.add("auth sets the header Authorization; leave it out of headers")
 	}
 	if s := a.Auth.SigV4; s != nil && !awsWord.MatchString(s.Service) {
@@ -200,8 +178,8 @@ func (a *Agent) completeAuth() (p problems) {
 	if s := a.Auth.SigV4; s != nil && s.Region != "" && !awsWord.MatchString(s.Region) {
 		p.add("auth: sigv4: region is %.40q; write one like eu-central-1", s.Region)
 	}
-	if o := a.Auth.OAuth2; o != nil && o.TokenURL.Secret != "" {
-		_, problems := a.address("auth: oauth2: tokenURL", o.TokenURL.Secret)
+	if o := a.Auth.OAuth2; o != nil && o.TokenURL.text != "" {
+		_, problems := a.address("auth: oauth2: tokenURL", o.TokenURL)
 		p = append(p, problems...)
 	}
 	return p
@@ -210,8 +188,8 @@ func (a *Agent) completeAuth() (p problems) {
 // Addresses returns the addresses in the settings, by field.
 func (a Agent) Addresses() map[string]string {
 	return map[string]string{
-		"url": string(a.URL), "proxy": string(a.Proxy.Secret),
-		"tokenURL": string(a.Auth.tokenURL().Secret),
+		"url": a.URL.text, "proxy": a.Proxy.text,
+		"tokenURL": a.Auth.tokenURL().text,
 	}
 }
 
@@ -220,10 +198,11 @@ func (a Agent) Addresses() map[string]string {
 func (a Agent) WithExamples(set func(name string) bool) Agent {
 	lookup := func(name string) (string, bool) { return "x", set(name) }
 	a.Auth = a.Auth.clone()
-	example := Secret("https://" + append(slices.Clone(a.Allow.Hosts), "example.com")[0])
-	for _, address := range []*Secret{&a.URL, &a.Auth.tokenURL().Secret, &a.Proxy.Secret} {
-		if _, err := address.Fill(lookup); err != nil {
-			*address = example
+	example := "https://" + append(slices.Clone(a.Allow.Hosts), "example.com")[0]
+	for _, address := range []*Secret{&a.URL, a.Auth.tokenURL(), &a.Proxy} {
+		filled := *address
+		if _, err := filled.fill(lookup); err != nil {
+			address.text = example
 		}
 	}
 	return a
@@ -242,7 +221,7 @@ func (a Agent) SigningRegion() string {
 	if a.Auth.SigV4.Region != "" {
 		return a.Auth.SigV4.Region
 	}
-	if u, err := url.Parse(string(a.URL)); err == nil {
+	if u, err := url.Parse(a.URL.text); err == nil {
 		m := regionOfHost.FindStringSubmatch(u.Hostname())
 		if m != nil && slices.Contains([]string{partition.Of(m[1]).DNS, partition.Of(m[1]).Dual, "on.aws"}, m[2]) {
 			return m[1]
@@ -253,7 +232,7 @@ func (a Agent) SigningRegion() string {
 
 // API returns the ID of the API Gateway API that the agent calls with signed requests. "" means no such API.
 func (a Agent) API() string {
-	u, err := url.Parse(string(a.URL))
+	u, err := url.Parse(a.URL.text)
 	if err != nil || a.SigningRegion() == "" || a.Auth.SigV4.Service != "execute-api" {
 		return ""
 	}
@@ -302,8 +281,8 @@ func (s *Service) newAuthenticator(c aws.Config, client *http.Client) (*authenti
 	}
 	if o := auth.OAuth2; o != nil {
 		a.oauth = &clientcredentials.Config{
-			ClientID: string(o.ClientID.Secret), Scopes: o.Scopes,
-			ClientSecret: string(o.ClientSecret.Secret), TokenURL: string(o.TokenURL.Secret),
+			ClientID: o.ClientID.text, Scopes: o.Scopes,
+			ClientSecret: o.ClientSecret.text, TokenURL: o.TokenURL.text,
 		}
 	}
 	return a, nil
@@ -314,7 +293,7 @@ func (a Agent) certificates() ([]tls.Certificate, error) {
 		return nil, nil
 	}
 	c := a.Auth.Certificate
-	pair, err := tls.X509KeyPair([]byte(c.Chain.Secret), []byte(c.Key.Secret))
+	pair, err := tls.X509KeyPair([]byte(c.Chain.text), []byte(c.Key.text))
 	if err != nil { // the error contains no part of the key
 		return nil, fmt.Errorf("auth: the client certificate cannot be read: %w", err)
 	}

@@ -248,7 +248,7 @@ var noInput = []byte("{}")
 // request builds the request without a GetBody. With a GetBody, the header Idempotency-Key would make
 // net/http repeat the request. Only deliver and package worker may repeat the request.
 func (x *exchange) request(ctx context.Context, token *oauth2.Token) (*http.Request, error) {
-	req, err := http.NewRequestWithContext(ctx, x.method, strings.TrimRight(string(x.agent.URL), "/")+x.path,
+	req, err := http.NewRequestWithContext(ctx, x.method, strings.TrimRight(x.agent.URL.text, "/")+x.path,
 		http.NoBody)
 	if err != nil {
 		return nil, permanent("request", true, "the request cannot be built: %s", bare(err))
@@ -269,7 +269,7 @@ func (x *exchange) request(ctx context.Context, token *oauth2.Token) (*http.Requ
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("User-Agent", "stepkeeper")
 	for key, value := range x.agent.Headers {
-		req.Header.Set(key, string(value))
+		req.Header.Set(key, value.text)
 	}
 	for key, value := range map[string]string{
 		"Idempotency-Key":        call.Key,

@@ -20,7 +20,7 @@ type Agent struct {
 	Allow       Allow             `yaml:"allow" json:"allow,omitzero"`
 	Auth        *Auth             `yaml:"auth" json:"auth,omitzero"`
 	// address of the proxy; "" means no proxy, even if the environment names a proxy
-	Proxy Reference `yaml:"proxy" json:"proxy,omitzero"`
+	Proxy Secret `yaml:"proxy" json:"proxy,omitzero"`
 	// classes of statuses, for all operations
 	Classify Classify `yaml:"classify" json:"classify,omitempty"`
 
@@ -56,8 +56,11 @@ type Allow struct {
 type Size int64
 
 // UnmarshalYAML reads a size.
-func (s *Size) UnmarshalYAML(text []byte) error {
-	word := strings.Trim(strings.TrimSpace(string(text)), `"'`)
+func (s *Size) UnmarshalYAML(read func(any) error) error {
+	var word string
+	if err := read(&word); err != nil {
+		return err
+	}
 	number := word
 	unit := int64(1)
 	for suffix, bytes := range map[string]int64{"KiB": 1 << 10, "MiB": 1 << 20} {

@@ -200,7 +200,7 @@ func TestWhatTheResolverIsAsked(t *testing.T) {
 
 // Which agents have a client, and with which clock: dates in Retry-After are held against it.
 func TestNew(t *testing.T) {
-	_, err := New("payment", Agent{URL: "https://a.example"}, nil, Options{})
+	_, err := New("payment", Agent{URL: Secret{text: "https://a.example"}}, nil, Options{})
 	require.ErrorContains(t, err, "was not completed")
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Retry-After", time.Now().Add(time.Minute).UTC().Format(http.TimeFormat))

@@ -59,23 +59,23 @@ var secretHeaders = []string{"Authorization", "Proxy-Authorization", "Cookie", "
 // Fill replaces references to variables by values from lookup.
 func (a *Agent) Fill(lookup func(name string) (string, bool)) []error {
 	var p problems
-	filled, values, err := a.URL.fill(lookup)
+	values, err := a.URL.fill(lookup)
 	if err != nil {
 		p.add("url: %w", err)
 	}
-	a.URL = filled
-	secrets := secretsOfURL(filled, values)
+	secrets := secretsOfURL(a.URL, values)
 	headers := make(map[string]Secret, len(a.Headers))
 	for _, key := range slices.Sorted(maps.Keys(a.Headers)) {
 		canonical := http.CanonicalHeaderKey(key)
-		value, values, err := a.Headers[key].fill(lookup)
+		value := a.Headers[key]
+		values, err := value.fill(lookup)
 		_, twice := headers[canonical]
 		switch {
 		case twice:
 			p.add("header %s stands twice, in another case; keep one", key)
 		case err != nil:
 			p.add("header %s: %w", key, err)
-		case !tokenPattern.MatchString(key) || !printable(string(value)):
+		case !tokenPattern.MatchString(key) || !printable(value.text):
 			p.add("header %.60q: its name or its value has characters that a header cannot have; "+
 				"remove them", key)
 		case slices.Contains(ownHeaders, canonical) || strings.HasPrefix(canonical, "X-Stepkeeper-"):
@@ -104,7 +104,7 @@ func printable(text string) bool {
 
 // completeURL names only the host of the URL in error texts, because the rest may hold a secret.
 func (a *Agent) completeURL() (p problems) {
-	if a.URL == "" {
+	if a.URL.text == "" {
 		p.add("url is missing; give the service's base address, aws: with a call, orders: true, or external: true")
 		return p
 	}
@@ -112,7 +112,7 @@ func (a *Agent) completeURL() (p problems) {
 	if u == nil {
 		return p
 	}
-	if strings.ContainsAny(string(a.URL), "?#") {
+	if strings.ContainsAny(a.URL.text, "?#") {
 		p.add("url has a query or a fragment; put it into the paths of the operations")
 	}
 	if loopback.Is(u.Hostname()) {
@@ -124,7 +124,7 @@ func (a *Agent) completeURL() (p problems) {
 }
 
 func (a *Agent) address(field string, text Secret) (u *url.URL, p problems) {
-	u, err := url.Parse(string(text))
+	u, err := url.Parse(text.text)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		p.add("%s is not an address; write one that begins with https:// or http://", field)
 		return nil, p

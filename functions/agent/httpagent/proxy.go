@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -19,10 +20,10 @@ var errProxy = errors.New("the proxy refused the connection")
 type dialFunc = func(ctx context.Context, network, address string) (net.Conn, error)
 
 func (a Agent) proxyURL() *url.URL {
-	if a.Proxy.Secret == "" {
+	if a.Proxy.text == "" {
 		return nil
 	}
-	u, _ := url.Parse(string(a.Proxy.Secret)) // completeAuth has checked the address
+	u, _ := url.Parse(a.Proxy.text) // completeAuth has checked the address
 	if u.Port() == "" {
 		u.Host = net.JoinHostPort(u.Hostname(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
 	}
@@ -67,7 +68,7 @@ func connect(ctx context.Context, conn net.Conn, proxy *url.URL, address string)
 	if err := req.Write(conn); err != nil {
 		return err
 	}
-	in := bufio.NewReader(&limited{conn, maxConnect})
+	in := bufio.NewReader(io.LimitReader(conn, maxConnect))
 	res, err := http.ReadResponse(in, req)
 	if err != nil {
 		return fmt.Errorf("the proxy's response cannot be read: %w", err)
@@ -86,24 +87,9 @@ func connect(ctx context.Context, conn net.Conn, proxy *url.URL, address string)
 // maxConnect is the largest response of a proxy to CONNECT, in bytes.
 const maxConnect = 64 << 10
 
-type limited struct {
-	net.Conn
-	left int
-}
-
-// Read reads at most the remaining bytes.
-func (l *limited) Read(p []byte) (int, error) {
-	if l.left <= 0 {
-		return 0, errors.New("the response is too long")
-	}
-	n, err := l.Conn.Read(p[:min(len(p), l.left)])
-	l.left -= n
-	return n, err
-}
-
 // unusedProxy returns a hint if the environment names a proxy that the agent ignores.
 func (a Agent) unusedProxy() string {
-	if a.Proxy.Secret != "" {
+	if a.Proxy.text != "" {
 		return ""
 	}
 	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"} {

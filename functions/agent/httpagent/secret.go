@@ -14,8 +14,24 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/redact"
 )
 
-// Secret is a text that may hold a secret. Its methods never show the text.
-type Secret string
+// Secret is a text that may refer to variables, as in ${env:NAME}, and so hold a secret. Only its JSON contains the
+// text, until the values of variables are filled in, so that the references can be stored.
+type Secret struct {
+	text   string
+	filled bool
+}
+
+// UnmarshalYAML reads a text. With UnmarshalText alone, the library returns no helpful error for a list.
+func (s *Secret) UnmarshalYAML(read func(any) error) error { return read(&s.text) }
+
+// UnmarshalText sets the text.
+func (s *Secret) UnmarshalText(text []byte) error {
+	s.text = string(text)
+	return nil
+}
+
+// IsZero reports whether the text is empty.
+func (s Secret) IsZero() bool { return s.text == "" }
 
 // String returns [hidden].
 func (s Secret) String() string { return redact.Hidden }
@@ -26,19 +42,26 @@ func (s Secret) GoString() string { return redact.Hidden }
 // LogValue returns [hidden].
 func (s Secret) LogValue() slog.Value { return slog.StringValue(redact.Hidden) }
 
-// MarshalText returns [hidden].
-func (s Secret) MarshalText() ([]byte, error) { return []byte(redact.Hidden), nil }
+// MarshalText returns the text, or [hidden] after the values are filled in.
+func (s Secret) MarshalText() ([]byte, error) {
+	if s.filled {
+		return []byte(redact.Hidden), nil
+	}
+	return []byte(s.text), nil
+}
 
 var variable = regexp.MustCompile(`\$\{([^}]*)\}`)
 
-// Fill replaces references to variables, as in ${env:NAME}, by values from lookup.
-func (s Secret) Fill(lookup func(name string) (string, bool)) (Secret, error) {
-	filled, _, err := s.fill(lookup)
-	return filled, err
+// fill replaces references to variables by values from lookup, and returns these values.
+func (s *Secret) fill(lookup func(string) (string, bool)) (values []string, err error) {
+	s.text, values, err = Fill(s.text, lookup)
+	s.filled = true
+	return values, err
 }
 
-func (s Secret) fill(lookup func(string) (string, bool)) (filled Secret, values []string, err error) {
-	text := variable.ReplaceAllStringFunc(string(s), func(ref string) string {
+// Fill replaces references to variables, as in ${env:NAME}, by values from lookup, and returns these values too.
+func Fill(text string, lookup func(string) (string, bool)) (filled string, values []string, err error) {
+	filled = variable.ReplaceAllStringFunc(text, func(ref string) string {
 		name, isEnv := strings.CutPrefix(ref[2:len(ref)-1], "env:")
 		if !isEnv || name == "" {
 			err = fmt.Errorf("%s is not known; write ${env:NAME}", ref)
@@ -56,7 +79,7 @@ func (s Secret) fill(lookup func(string) (string, bool)) (filled Secret, values 
 		values = append(values, value)
 		return value
 	})
-	return Secret(text), values, err
+	return filled, values, err
 }
 
 // secretsOfURL returns the secret parts of the variables' values in a URL. The scheme and host are not
@@ -64,7 +87,7 @@ func (s Secret) fill(lookup func(string) (string, bool)) (filled Secret, values 
 // host is secret.
 func secretsOfURL(filled Secret, values []string) (secrets []string) {
 	host := ""
-	if u, err := url.Parse(string(filled)); err == nil {
+	if u, err := url.Parse(filled.text); err == nil {
 		host = u.Scheme + "://" + u.Host
 	}
 	for _, v := range values {

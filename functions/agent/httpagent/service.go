@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -54,9 +53,11 @@ func New(name string, agent Agent, operations map[string]Operation, o Options) (
 	if err != nil {
 		return nil, fmt.Errorf("agent %q: %w", name, err)
 	}
-	s.kept = s.client(o, false, certificates)
-	s.fresh = s.client(o, true, certificates)
-	s.auth, err = s.newAuthenticator(o.AWS, s.tokenClient(o))
+	s.kept = s.client(o, agent.URL, false, certificates)
+	s.fresh = s.client(o, agent.URL, true, certificates)
+	tokens := s.client(o, *agent.Auth.tokenURL(), true, nil)
+	tokens.Timeout = tokenTime
+	s.auth, err = s.newAuthenticator(o.AWS, tokens)
 	if err != nil {
 		return nil, fmt.Errorf("agent %q: %w", name, err)
 	}
@@ -66,38 +67,24 @@ func New(name string, agent Agent, operations map[string]Operation, o Options) (
 // Filled reports whether the settings hold the values of variables, which can be secret.
 func (a Agent) Filled() bool { return a.redact != nil }
 
-// tokenClient returns a client without kept connections, because a token is valid for a long time.
-func (s *Service) tokenClient(o Options) *http.Client {
-	host := ""
-	if a := s.agent.Auth; a != nil && a.OAuth2 != nil {
-		if u, err := url.Parse(string(a.OAuth2.TokenURL.Secret)); err == nil {
-			host = u.Hostname()
-		}
-	}
-	t := &http.Transport{
-		DialContext: s.dial(o, host), DisableKeepAlives: true,
-		TLSHandshakeTimeout: dialTimeout, MaxResponseHeaderBytes: 64 << 10, ForceAttemptHTTP2: true,
-	}
-	if proxy := s.agent.proxyURL(); proxy != nil {
-		t.DialContext = s.dial(o, proxy.Hostname())
-		t.Proxy = http.ProxyURL(proxy)
-	}
-	return redirect.Refused(http.Client{Transport: t, Timeout: tokenTime})
-}
-
+// tokenTime is the time limit of a request to the token endpoint.
 const tokenTime = 10 * time.Second
 
 func (s *Service) dial(o Options, host string) dialFunc {
 	return guardedDial(s.agent.Allow.forHost(host), o.Resolver, s.dialer.DialContext)
 }
 
-// client returns a client without redirects, cookies and compression. It uses HTTP/2 if the service offers it
-// over TLS, and HTTP/1.1 otherwise. It uses a proxy only if the agents file names the proxy. If single is
+// client returns a client of an address, without redirects, cookies and compression. It uses HTTP/2 if the service
+// offers it over TLS, and HTTP/1.1 otherwise. It uses a proxy only if the agents file names the proxy. If single is
 // true, each request uses a new connection. A proxy resolves names itself, so with a proxy the address rules
 // apply only to the proxy's address.
-func (s *Service) client(o Options, single bool, certificates []tls.Certificate) *http.Client {
+func (s *Service) client(o Options, address Secret, single bool, certificates []tls.Certificate) *http.Client {
+	to, err := url.Parse(address.text)
+	if err != nil {
+		to = &url.URL{} // calls fail with a better error
+	}
 	t := &http.Transport{
-		DialContext:            guardedDial(s.agent.Allow, o.Resolver, s.dialer.DialContext),
+		DialContext:            s.dial(o, to.Hostname()),
 		MaxIdleConns:           s.agent.Concurrency,
 		MaxIdleConnsPerHost:    s.agent.Concurrency,
 		IdleConnTimeout:        time.Minute,
@@ -113,7 +100,7 @@ func (s *Service) client(o Options, single bool, certificates []tls.Certificate)
 	}
 	if proxy := s.agent.proxyURL(); proxy != nil {
 		t.DialContext = s.dial(o, proxy.Hostname())
-		if strings.HasPrefix(string(s.agent.URL), "https:") {
+		if to.Scheme == "https" {
 			t.DialContext = tunnel(proxy, t.DialContext)
 		} else {
 			t.Proxy = http.ProxyURL(proxy)

@@ -9,8 +9,8 @@
 // The operation of the step is the workflow of the new order, and the input is its content. The order's ID is
 // derived from the idempotency key, so that repeated calls submit one order (P14, submit creates once). The
 // undo cancels the order, also one that comes later (P17, a cancel is kept). So the agent has the grade fenced
-// as long as a cancelled order counts as undone. An order that has ended Processed refuses its cancel, and
-// stays.
+// as long as a cancelled order counts as undone. An order that has ended Processed, or was resubmitted after its
+// undo, refuses the cancel and stays.
 //
 // The output is {"orderId": …}.
 package orderagent
@@ -35,22 +35,21 @@ func Operations(intake port.Sender) worker.Operations {
 	run := func(ctx context.Context, call worker.Call) (any, error) {
 		id := ID(call.Key)
 		value, err := commandOf(id, call)
-		if err != nil {
-			return nil, worker.NoEffect(worker.Permanent(err))
+		if err == nil {
+			err = intake.Send(ctx, []port.Message{{Value: value}})[0]
 		}
-		err = intake.Send(ctx, []port.Message{{Value: value}})[0]
 		var refused *core.Refusal
 		switch {
+		case err == nil:
+			return map[string]string{"orderId": id}, nil
 		case errors.As(err, &refused):
-			err = worker.NoEffect(worker.Permanent(worker.WithCode(err, refused.Code)))
+			err = worker.WithCode(err, refused.Code)
 		case errors.Is(err, port.ErrTooLarge):
-			err = worker.NoEffect(worker.Permanent(worker.WithCode(
-				fmt.Errorf("order %s is larger than the intake queue takes: %w", id, err), "too-large")))
+			err = worker.WithCode(fmt.Errorf("order %s is larger than the intake queue takes: %w", id, err), "too-large")
+		default:
+			return nil, err // the queue cannot be reached
 		}
-		if err != nil {
-			return nil, err
-		}
-		return map[string]string{"orderId": id}, nil
+		return nil, worker.NoEffect(worker.Permanent(err))
 	}
 	return worker.Operations{worker.AnyOperation: {Run: run}}
 }

@@ -73,7 +73,7 @@ func (a *Agent) complete(name string, lookup func(string) (string, bool)) (p pro
 	if !agentName.MatchString(name) {
 		p.add("the name must be small letters, digits and -, at most 40, a letter first")
 	}
-	calls := a.URL != "" || a.AWS != nil || a.Auth != nil || a.Proxy.Secret != "" || len(a.Operations) > 0 ||
+	calls := !a.URL.IsZero() || a.AWS != nil || a.Auth != nil || !a.Proxy.IsZero() || len(a.Operations) > 0 ||
 		len(a.Headers) > 0 || len(a.Classify) > 0
 	switch {
 	case a.External && !reflect.DeepEqual(*a, Agent{External: true}):
@@ -114,8 +114,8 @@ func (a *Agent) complete(name string, lookup func(string) (string, bool)) (p pro
 func (a *Agent) fill(lookup func(string) (string, bool)) (p problems) {
 	p = a.Agent.Fill(lookup)
 	fill := func(value, _ string) (string, error) {
-		filled, err := httpagent.Secret(value).Fill(lookup)
-		return string(filled), err
+		filled, _, err := httpagent.Fill(value, lookup)
+		return filled, err
 	}
 	filled, err := a.AWS.Each(fill)
 	if err != nil {
@@ -137,10 +137,10 @@ func (a *Agent) fill(lookup func(string) (string, bool)) (p problems) {
 
 // checkAWS checks the settings of an agent that calls services of AWS.
 func (a *Agent) checkAWS() (p problems) {
-	if a.Auth != nil || a.Proxy.Secret != "" {
+	if a.Auth != nil || !a.Proxy.IsZero() {
 		p.add("auth and proxy are for HTTP services; leave them out")
 	}
-	if a.URL != "" || len(a.Headers) > 0 || a.Insecure || len(a.Allow.Hosts) > 0 || a.Allow.Loopback ||
+	if !a.URL.IsZero() || len(a.Headers) > 0 || a.Insecure || len(a.Allow.Hosts) > 0 || a.Allow.Loopback ||
 		a.Allow.PrivateAddresses || a.MaxResponse != 0 {
 		p.add(
 			"aws means that a service of AWS is called; url, headers, insecure, allow and maxResponse have " +
@@ -199,7 +199,7 @@ func (a Agent) WithExamples(set func(name string) bool) Agent {
 	a.Agent = a.Agent.WithExamples(set)
 	example := func(e *awsagent.Entry) *awsagent.Entry {
 		e, _ = e.Each(func(value, example string) (string, error) {
-			if _, err := httpagent.Secret(value).Fill(lookup); err != nil {
+			if _, _, err := httpagent.Fill(value, lookup); err != nil {
 				return example, nil
 			}
 			return value, nil

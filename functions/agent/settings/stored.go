@@ -8,18 +8,9 @@ import (
 	"slices"
 )
 
-// stored is an Agent whose JSON contains the references in URL and headers, such as "${env:NAME}". The
-// JSON never contains the value of a secret.
-type stored struct {
-	Agent
-	URL     string            `json:"url,omitempty"`
-	Headers map[string]string `json:"headers,omitempty"`
-}
-
-// Encode returns a file in its compiled form, which is JSON. It returns an error for a file that
-// Complete has returned, because the compiled form must not contain values of secrets.
+// Encode returns a file in its compiled form, which is JSON, with references such as "${env:NAME}". It returns an
+// error for a file that Complete has returned, because the compiled form must not contain values of secrets.
 func Encode(f File) ([]byte, error) {
-	agents := make(map[string]stored, len(f.Agents))
 	for name, a := range f.Agents {
 		if a.Filled() {
 			return nil,
@@ -27,13 +18,8 @@ func Encode(f File) ([]byte, error) {
 					"agent %q: its secrets are filled in already; only a config as it was read can be stored",
 					name)
 		}
-		s := stored{Agent: a, URL: string(a.URL), Headers: make(map[string]string, len(a.Headers))}
-		for key, value := range a.Headers {
-			s.Headers[key] = string(value)
-		}
-		agents[name] = s
 	}
-	data, err := json.MarshalIndent(map[string]any{"agents": agents}, "", "  ")
+	data, err := json.MarshalIndent(f, "", "  ")
 	if err != nil {
 		return nil, fmt.Errorf("agents: %w", err)
 	}

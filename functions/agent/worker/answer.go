@@ -77,25 +77,35 @@ func (h *handling) tooLate(ctx context.Context) Verdict {
 // reply returns the reply to the request. It repeats the identity of the request (P3, a reply names request
 // and sender), and states how long the request waited in its queue (P32, queue time is not a failure).
 func (h *handling) reply() *message.Reply {
-	r := h.req
-	reply := &message.Reply{
-		Schema: message.Schema, OrderID: r.OrderID, Run: r.Run, Step: r.Step, Agent: h.w.Agent,
-		Attempt:   r.Attempt,
-		Operation: r.Operation, Outcome: core.OutcomeDone, Output: h.output,
+	reply := h.replyTo(core.OutcomeDone)
+	if h.req.ClaimedAt != 0 {
+		reply.Waited = max(0, core.TimeOf(h.received).Sub(h.req.ClaimedAt))
 	}
-	if r.ClaimedAt != 0 {
-		reply.Waited = max(0, core.TimeOf(h.received).Sub(r.ClaimedAt))
+	f := h.failure()
+	if f == nil {
+		reply.Output = h.output
+		return reply
 	}
-	if f := h.failure(); f != nil {
-		reply.Outcome = core.OutcomeRetryLater
-		reply.Output = nil
-		if f.Permanent {
-			reply.Outcome = core.OutcomeFailed
-		} else {
-			reply.RetryAfter = core.DurationOf(f.RetryAfter)
-		}
-		reply.NoEffect = h.pivot == pivotNoEffect
-		reply.Error = &message.ReplyError{Code: f.Code, Message: core.TrimMessage(f.Error())}
-	}
+	f.describe(reply)
+	reply.NoEffect = h.pivot == pivotNoEffect
 	return reply
+}
+
+// replyTo returns a reply with the identity of the request (P3).
+func (h *handling) replyTo(outcome core.Outcome) *message.Reply {
+	r := h.req
+	return &message.Reply{
+		Schema: message.Schema, OrderID: r.OrderID, Run: r.Run, Step: r.Step, Agent: h.w.Agent, Attempt: r.Attempt,
+		Operation: r.Operation, Outcome: outcome,
+	}
+}
+
+// describe sets the outcome of a reply, and its error.
+func (f *Failure) describe(reply *message.Reply) {
+	reply.Outcome = core.OutcomeFailed
+	reply.Error = &message.ReplyError{Code: f.Code, Message: core.TrimMessage(f.Error())}
+	if !f.Permanent {
+		reply.Outcome = core.OutcomeRetryLater
+		reply.RetryAfter = core.DurationOf(f.RetryAfter)
+	}
 }

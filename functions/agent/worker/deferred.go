@@ -43,7 +43,7 @@ func (h *handling) defers(ctx context.Context, d *deferral) Verdict {
 		w.counters.late.Add(1)
 		return ack
 	}
-	report := replyID{h.req.OrderID, h.req.Run, h.req.Step, h.req.Attempt, 0}.reply(w.Agent, message.Progress)
+	report := h.replyTo(message.Progress)
 	report.Until = core.TimeOf(h.stop())
 	if d.within > 0 {
 		report.Until = min(report.Until, core.TimeOf(now.Add(d.within)))
@@ -83,13 +83,6 @@ func readReplyID(text string) (id replyID, err error) {
 	return id, nil
 }
 
-func (id replyID) reply(agent string, outcome core.Outcome) *message.Reply {
-	return &message.Reply{
-		Schema: message.Schema, OrderID: id.OrderID, Run: id.Run, Step: id.Step,
-		Agent: agent, Attempt: id.Attempt, Operation: core.Do, Outcome: outcome,
-	}
-}
-
 // ErrTooLate means that the call's StopBy has passed. The reply no longer counts, and the step is called
 // again or undone.
 var ErrTooLate = errors.New("the call's stopBy has passed, and its reply counts no more")
@@ -109,27 +102,20 @@ func (r *Replies) Done(ctx context.Context, replyID string, output any) error {
 	if err != nil {
 		return err
 	}
-	return r.send(ctx, replyID, core.OutcomeDone, func(m *message.Reply) { m.Output = data })
+	return r.send(ctx, replyID, message.Reply{Outcome: core.OutcomeDone, Output: data})
 }
 
 // Failed reports to the Scheduler why the operation was not done. Failed classifies the error in the same way
 // as an error that an operation returns. It returns the same errors as Done.
 func (r *Replies) Failed(ctx context.Context, replyID string, why error) error {
 	f := classify(why)
-	outcome := core.OutcomeRetryLater
-	if f.Permanent {
-		outcome = core.OutcomeFailed
-	}
 	// The operation has begun, so this failure counts, whatever its code (P45, "not now" is not a failure).
 	if !f.Permanent && core.Uncounted(f.Code) {
 		f.Code = "failed"
 	}
-	return r.send(ctx, replyID, outcome, func(m *message.Reply) {
-		m.Error = &message.ReplyError{Code: f.Code, Message: core.TrimMessage(f.Error())}
-		if !f.Permanent {
-			m.RetryAfter = core.DurationOf(f.RetryAfter)
-		}
-	})
+	var m message.Reply
+	f.describe(&m)
+	return r.send(ctx, replyID, m)
 }
 
 // Progress reports to the Scheduler that the operation still runs. The next progress, or the reply, must come
@@ -138,18 +124,17 @@ func (r *Replies) Failed(ctx context.Context, replyID string, why error) error {
 func (r *Replies) Progress(ctx context.Context, replyID string, percent int, note string,
 	within time.Duration,
 ) error {
-	return r.send(ctx, replyID, message.Progress, func(m *message.Reply) {
-		m.Percent = min(max(percent, 0), 100)
-		m.Note = core.ShortNote(core.RedactText(note))
-		if within > 0 {
-			m.Until = core.TimeOf(r.Clock.Now().Add(within))
-		}
-	})
+	m := message.Reply{
+		Outcome: message.Progress, Percent: min(max(percent, 0), 100), Note: core.ShortNote(core.RedactText(note)),
+	}
+	if within > 0 {
+		m.Until = core.TimeOf(r.Clock.Now().Add(within))
+	}
+	return r.send(ctx, replyID, m)
 }
 
-func (r *Replies) send(ctx context.Context, text string, outcome core.Outcome,
-	fill func(*message.Reply),
-) error {
+// send sends a reply, and adds the identity of the request.
+func (r *Replies) send(ctx context.Context, text string, m message.Reply) error {
 	id, err := readReplyID(text)
 	if err != nil {
 		return err
@@ -157,7 +142,12 @@ func (r *Replies) send(ctx context.Context, text string, outcome core.Outcome,
 	if !r.Clock.Now().Before(id.StopBy.Std()) {
 		return fmt.Errorf("order %s, step %s, attempt %d: %w", id.OrderID, id.Step, id.Attempt, ErrTooLate)
 	}
-	m := id.reply(r.Agent, outcome)
-	fill(m)
-	return r.Queue.Send(ctx, []port.Message{{Value: m}})[0]
+	m.Schema = message.Schema
+	m.OrderID = id.OrderID
+	m.Run = id.Run
+	m.Step = id.Step
+	m.Attempt = id.Attempt
+	m.Agent = r.Agent
+	m.Operation = core.Do
+	return r.Queue.Send(ctx, []port.Message{{Value: &m}})[0]
 }

@@ -71,8 +71,7 @@ func (r *reporter) report(ctx context.Context, percent int, note string) error {
 	if left <= 0 || port.Recent(r.sent, now, min(progressInterval, r.timeout/3)) {
 		return nil
 	}
-	q := r.h.req
-	report := replyID{q.OrderID, q.Run, q.Step, q.Attempt, 0}.reply(w.Agent, message.Progress)
+	report := r.h.replyTo(message.Progress)
 	report.Percent = percent
 	report.Note = core.ShortNote(core.RedactText(note))
 	if err := w.send(ctx, w.replies, report, min(w.SendTimeout, left)); err != nil {

@@ -59,13 +59,20 @@ class Agent:
         def register(function: Operation) -> Operation:
             if inspect.iscoroutinefunction(function):  # a call would only make a coroutine, which nobody runs
                 raise TypeError(f"operation {name} is async; write it with def, because a thread calls it")
-            first = next(iter(inspect.signature(function).parameters))
+            if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+                raise TypeError(f"operation {name} has a yield, so that a call would run nothing; write return")
+            signature = inspect.signature(function)
+            try:
+                signature.bind(None, None)
+            except TypeError as why:
+                raise TypeError(f"operation {name} must take an input and a call: {why}") from why
+            first = next(iter(signature.parameters))
             kind = typing.get_type_hints(function).get(first)
 
             def run(value: Any, call: Call) -> Any:
                 try:
                     if dataclasses.is_dataclass(kind):
-                        value = kind(**value)
+                        value = kind(**({} if value is None else value))
                 except Exception as why:  # such as a field that is unknown or missing, or of __post_init__
                     text = f"the input of {name} cannot be read: {why}"
                     raise Permanent(text, code="input", no_effect=True) from why

@@ -16,6 +16,8 @@ MAX_LEVELS = 64  # of nested values
 MAX_DIGITS = 128  # of a number
 MAX_TEXT = 500  # characters of an error
 MAX_RAW = 40_000  # characters of a text in which tokens are looked for
+MAX_CODE = 64  # bytes
+_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 # These codes say that no call could have had an effect.
 UNCOUNTED = ("not-yet", "unauthorized", "breaker-open", "no-agent", "queue")
 
@@ -106,7 +108,8 @@ def classify(error: Exception) -> Failure:
         error = Later(text or type(error).__name__, code=code)
     if not error.permanent and not error.no_effect and error.code in UNCOUNTED:
         error.code = "failed"
-    error.code = re.sub(r"[^!-~]", "-", readable(str(error.code)))[:64] or "failed"
+    code = _UNPRINTABLE.sub(" ", readable(str(error.code))).encode()[:MAX_CODE]
+    error.code = code.decode("utf-8", "ignore") or "failed"
     try:
         error.after = min(1e6, max(0, float(error.after)))  # 0 if it is not a number
     except (ValueError, TypeError, OverflowError):  # such as a date of Retry-After

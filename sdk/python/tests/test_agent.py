@@ -106,7 +106,9 @@ class Bare(Permanent):
     (Later("it was called", code="unauthorized"), "retry-later", "failed", 0),
     (ValueError("boom"), "retry-later", "failed", 0),
     (TimeoutError("slow"), "retry-later", "timeout", 0),
-    (Permanent("x", code="a\nb\u202e"), "failed", "a-b-", None)])
+    (Permanent("x", code="a\nb\u202e"), "failed", "a b ", None),
+    (Permanent("x", code="überzogen"), "failed", "überzogen", None),
+    (Permanent("x", code="é" * 40), "failed", "é" * 32, None)])
 def test_failures(error, outcome, code, after):
     reply = Bench(fail(error)).reply()
     assert (reply["outcome"], reply["error"]["code"], reply.get("retryAfter")) == (outcome, code, after)
@@ -199,11 +201,34 @@ def test_inputs_are_read_strictly():
         assert (reply["outcome"], reply["error"]["code"]) == ("failed", "input")
 
 
+def test_a_step_without_an_input_gives_the_defaults():
+    @dataclass
+    class Hook:
+        height: int = 2
+    bench = Bench()
+
+    def press(hook, call):
+        bench.calls.append(hook)
+    press.__annotations__["hook"] = Hook
+    bench.agent.operation("press")(press)
+    assert bench.reply(name="press", input=None)["outcome"] == "done" and bench.calls == [Hook(2)]
+
+
 def test_an_async_operation_is_refused():
     async def press(coat, call):
         return None
     with pytest.raises(TypeError, match="operation press is async"):
         Bench().agent.operation("press")(press)
+
+
+def test_an_operation_that_cannot_be_called_is_refused():
+    def yields(coat, call):
+        yield 1
+    with pytest.raises(TypeError, match="operation press has a yield"):
+        Bench().agent.operation("press")(yields)
+    with pytest.raises(TypeError, match="operation press must take an input and a call: too many"):
+        Bench().agent.operation("press")(lambda coat: 1)
+    Bench().agent.operation("press")(lambda *both: 1)
 
 
 def test_an_unknown_operation_is_tried_later():

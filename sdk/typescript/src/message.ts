@@ -7,6 +7,8 @@ export const MAX_LEVELS = 64; // of nested values
 const MAX_TEXT = 500; // characters of an error
 export const MAX_RAW = 40_000; // characters of a text in which tokens are looked for
 
+const MAX_CODE = 64; // bytes
+
 /** The message has a newer schema, which another instance of the agent may know. */
 export class Newer extends Error {}
 
@@ -57,7 +59,8 @@ export function classify(error: unknown): Failure {
     : new Later(message || name, { code: timeout ? "timeout" : "failed" });
   const claimsNoCall = ["not-yet", "unauthorized", "breaker-open", "no-agent", "queue"].includes(failure.code);
   if (claimsNoCall && !failure.permanent && !failure.noEffect) failure.code = "failed";
-  failure.code = readable(String(failure.code || "failed")).replace(/[^!-~]/g, "-").slice(0, 64);
+  const code = readable(String(failure.code || "failed")).replace(/[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu, " ");
+  failure.code = new TextDecoder().decode(Buffer.from(code).subarray(0, MAX_CODE), { stream: true });
   return failure;
 }
 
