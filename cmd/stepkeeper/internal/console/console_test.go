@@ -213,6 +213,9 @@ func TestRedactionOfDocuments(t *testing.T) {
 		"\xff\xfea\x00\n\x00": "line 1",
 		"a\x00\n\x00":         "line 1",
 		"\n# a\n":             "it has no path",
+		"a\nitems[0].card":    "line 2",
+		"$.payment.card":      "line 1",
+		`["payment.card"]`:    "line 1",
 	} {
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 		_, err := console.LoadRedaction(file)
