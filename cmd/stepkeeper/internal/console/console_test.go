@@ -353,3 +353,11 @@ func TestAnEarlierFailureIsNoAlarm(t *testing.T) {
 		require.Equal(t, !alarm, strings.Contains(body, "An earlier attempt: "))
 	}
 }
+
+// A page that shows a queue without a consumer says what to do, also if nobody knows the reason.
+func TestAQueueWithoutAConsumerHasANextStep(t *testing.T) {
+	h := pagesOf(answering(t, func(*http.Request) any {
+		return view.Task{OrderID: "o", Unattended: []view.Unattended{{Queue: "requests-mail", Agent: "mail"}}}
+	}))
+	require.Contains(t, shown(t, h, "/orders/o", http.StatusOK), "Queue requests-mail has no consumer. Start the agent mail.")
+}
