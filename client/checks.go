@@ -206,7 +206,11 @@ func (h *overHTTP) Checks(ctx context.Context) ([]Check, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(health.Checks)) {
 		text := health.Checks[name]
-		ok := health.Checks[name] == "ok"
+		absent := func(u Unattended) bool { return name == "agent "+u.Agent }
+		if strings.HasPrefix(text, core.CodeNoConsumer+" ") && slices.ContainsFunc(health.Unattended, absent) {
+			continue // the check of its queue says it
+		}
+		ok := text == "ok"
 		if ok {
 			text = "no problem found"
 		}
@@ -235,7 +239,7 @@ func (h *overHTTP) Checks(ctx context.Context) ([]Check, error) {
 
 // CheckOutage returns the failed check of an outage that lasts, with the name and the text of port.Outage.Check.
 func CheckOutage(name, text string) Check {
-	return Check{Name: name, Result: CheckFailed, Text: text, Fix: fixOutage(name, text)}
+	return Checked(name, false, text, fixOutage(name, text))
 }
 
 // fixStore returns the remedy for a store that cannot be read or written.

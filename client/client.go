@@ -139,7 +139,7 @@ func WithRetry(attempts int, longest time.Duration) Option {
 	return func(o *options) { o.limit = retryLimit{max(attempts, 1), longest} }
 }
 
-// New returns a client for the server at a base URL, such as "http://127.0.0.1:7070". It makes no network
+// New returns a client for the server at a base URL, such as "http://127.0.0.1:8377". It makes no network
 // call.
 func New(baseURL string, opts ...Option) (*Client, error) {
 	var o options

@@ -46,8 +46,8 @@ type overHTTP struct {
 
 func newHTTP(baseURL string, c *http.Client) (*overHTTP, error) {
 	u, err := url.Parse(baseURL)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fmt.Errorf("server address %q: give a URL like http://127.0.0.1:7070", baseURL)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.RawQuery+u.Fragment != "" {
+		return nil, fmt.Errorf("server address %q: give a URL like http://127.0.0.1:8377", baseURL)
 	}
 	if c == nil {
 		c = &http.Client{Transport: &http.Transport{

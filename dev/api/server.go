@@ -23,12 +23,12 @@ const (
 	drainTimeout  = 3 * time.Second // shorter than the 5 s in which the process must end after SIGTERM
 )
 
-// Listen opens a TCP address of the loopback interface, such as "127.0.0.1:7070". Port 0 selects a free port.
+// Listen opens a TCP address of the loopback interface, such as "127.0.0.1:8377". Port 0 selects a free port.
 // Listen refuses all other interfaces, because the API has no users or passwords.
 func Listen(address string) (net.Listener, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
-		return nil, fmt.Errorf("listen address %q: %w; give host and port, like 127.0.0.1:7070", address, err)
+		return nil, fmt.Errorf("listen address %q: %w; give host and port, like 127.0.0.1:8377", address, err)
 	}
 	if !loopback.Is(host) {
 		return nil,

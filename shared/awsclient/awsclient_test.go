@@ -17,6 +17,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/smithy-go/logging"
 	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
@@ -251,4 +252,9 @@ func TestEndpointOfTheEnvironment(t *testing.T) {
 		t.Setenv(name, fmt.Sprint("http://", i))
 		require.Equal(t, fmt.Sprint("http://", i), Endpoint("sqs"), name)
 	}
+}
+
+// The SDK writes nothing beside what the program prints, which may be JSON.
+func TestTheSDKIsSilent(t *testing.T) {
+	require.Equal(t, logging.Nop{}, load(t, Options{Region: "eu-central-1"}).Logger)
 }

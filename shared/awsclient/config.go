@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/smithy-go/logging"
 	"github.com/aws/smithy-go/middleware"
 
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
@@ -62,6 +63,7 @@ func Load(ctx context.Context, o Options) (aws.Config, error) {
 	}
 	load := []func(*config.LoadOptions) error{
 		config.WithRetryMode(aws.RetryModeStandard),
+		config.WithLogger(logging.Nop{}), // standard error is the program's: errors say what matters
 		config.WithRetryMaxAttempts(o.MaxAttempts),
 		config.WithHTTPClient(wire.BuildableClient()),
 		config.WithAPIOptions([]func(*middleware.Stack) error{wire.LimitTime(o.CallTimeout), wire.HideSecrets}),

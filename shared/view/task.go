@@ -13,6 +13,7 @@
 package view
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 
@@ -49,6 +50,7 @@ type Task struct {
 	Output      json.RawMessage    `json:"output,omitempty" doc:"output of the workflow, for a Processed order"`
 	Error       *TaskError         `json:"error,omitempty" doc:"why the order stopped, was undone, or has no output"`
 	UndoneFor   *TaskError         `json:"undoneFor,omitempty" doc:"why the order was undone, if error says why its undo stopped"`
+	Waits       []Wait             `json:"waits,omitempty" nullable:"false" doc:"what the order's steps wait for now"`
 	UndoWait    *UndoWait          `json:"undoWait,omitempty" doc:"what the undo of the order waits for; absent if the order is not being undone"`
 	Closed      *protocol.Closing  `json:"closed,omitempty" doc:"who closed the order as it stood, and why; for a Closed order"`
 	Erased      *protocol.Erasure  `json:"erased,omitempty" doc:"who erased the order's content, inputs, outputs and notes, why and when"`
@@ -234,7 +236,8 @@ const (
 
 const maxWaits = 8
 
-func waitsOf(t *protocol.Task) (all []Wait) {
+// waitsOf returns what the steps of a task wait for, the first of them.
+func waitsOf(t *protocol.Task, most int) (all []Wait) {
 	if Ended(t) {
 		return nil
 	}
@@ -242,8 +245,9 @@ func waitsOf(t *protocol.Task) (all []Wait) {
 		s := &t.Steps[i]
 		w := Wait{Step: s.Name, Agent: s.Claim.Agent, Since: s.Claim.At, Until: s.CompleteBy}
 		switch {
-		case s.State == core.Compensating || s.State == core.UndoWait:
+		case s.State == core.Compensating || s.State == core.UndoWait || s.State == core.Waiting && s.Claim.Undo:
 			w.For = WaitUndo
+			w.Until = cmp.Or(s.Wait.At, s.CompleteBy)
 		case s.State == core.Waiting && s.Children.Pauses(s):
 			w.For = WaitTime
 			w.Until = s.Wait.Until
@@ -266,7 +270,7 @@ func waitsOf(t *protocol.Task) (all []Wait) {
 			continue
 		}
 		all = append(all, w)
-		if len(all) == maxWaits {
+		if len(all) == most {
 			break
 		}
 	}
@@ -298,7 +302,7 @@ func Of(t *protocol.Task, def *core.Definition) Task {
 		Deadline: t.Deadline.At,
 		Output:   t.Output, Error: errorOf(t.Reason),
 		UndoneFor: errorOf(t.Undo.Reason), UndoWait: undoWaitOf(t, def), Closed: t.Closing, Erased: t.Erased,
-		Verdicts: t.Commands.Verdicts, Damaged: t.Damaged,
+		Verdicts: t.Commands.Verdicts, Damaged: t.Damaged, Waits: waitsOf(t, len(t.Steps)),
 		Steps: make([]Step, len(t.Steps)),
 	}
 	for _, u := range t.Undelivered {
@@ -365,7 +369,7 @@ func SummaryOf(t *protocol.Task) Summary {
 		Phase: t.Phase,
 		Ended: Ended(t), Run: t.Run, Command: t.Commands.Number,
 		Created: t.Created, EndedAt: t.End.At,
-		Error: errorOf(t.Reason), Waits: waitsOf(t), LateAt: lateAt(t), Damaged: t.Damaged,
+		Error: errorOf(t.Reason), Waits: waitsOf(t, maxWaits), LateAt: lateAt(t), Damaged: t.Damaged,
 	}
 }
 

@@ -90,6 +90,7 @@ func TestBulkReportsWhatFailedAgain(t *testing.T) {
 		after, err := os.ReadFile("two.jsonl")
 		require.NoError(t, err)
 		require.Equal(t, string(text), string(after))
+		c.run(t, "continue", "two.jsonl").want(t, failure.Refused, "2 failed again: stopped other")
 	})
 	for text, want := range map[string]string{
 		"":               "it has no complete line\n",

@@ -50,7 +50,8 @@ func healthOf(release view.Release) string {
 }
 
 // brokenHealth is the health of a server with four faults.
-const brokenHealth = `{"ready":false,"checks":{"store":"disk is full","agent mail":"unauthorized since noon"},` +
+const brokenHealth = `{"ready":false,"checks":{"store":"disk is full","agent mail":"unauthorized since noon",` +
+	`"agent seats":"no-consumer since noon"},` +
 	`"unattended":[{"queue":"requests-seats","agent":"seats","since":"2026-03-01T12:00:00Z","waiting":4}]}`
 
 func withStore(problem string) string {

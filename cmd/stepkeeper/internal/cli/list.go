@@ -111,11 +111,7 @@ func runList(ctx context.Context, o *listOptions) error {
 		}
 	}
 	if !o.app.JSON() {
-		o.show(shown, more)
-	}
-	if left > 0 && !o.app.JSON() {
-		fmt.Fprintf(o.app.Streams.Err, "%s left out; --children lists them\n",
-			view.Count(left, "child order"))
+		o.show(shown, left, more)
 	}
 	o.app.WarnUnattended(o.app.Unattended(ctx, c, ""))
 	if left := c.Unlisted(); left != "" && q.State == "" && !o.app.JSON() {
@@ -124,20 +120,25 @@ func runList(ctx context.Context, o *listOptions) error {
 	return nil
 }
 
-func (o *listOptions) show(orders []view.Summary, more bool) {
+// show prints orders. It has left out some child orders, and there are more orders than the limit permits if more is
+// true.
+func (o *listOptions) show(orders []view.Summary, left int, more bool) {
 	a := o.app
-	if len(orders) == 0 {
-		text := "no such orders"
-		if o.damaged { // nothing needs an order at rest, so that nothing has found its damage
-			text = "no order was set aside; `" + a.Program() + " list --all` reads every order, and marks the damaged ones"
-		}
-		fmt.Fprintln(a.Streams.Err, text)
-		return
+	switch {
+	case len(orders) > 0:
+		header, rows := summary(a, orders)
+		render.Table(a.Streams.Out, a.Streams.Style(), "", header, rows)
+	case o.damaged: // nothing needs an order at rest, so that nothing has found its damage
+		fmt.Fprintf(a.Streams.Err, "no order was set aside; `%s list --all` reads every order, and marks the damaged ones\n",
+			a.Program())
+	default:
+		fmt.Fprintln(a.Streams.Err, "no such orders")
 	}
-	header, rows := summary(a, orders)
-	render.Table(a.Streams.Out, a.Streams.Style(), "", header, rows)
 	if more {
 		fmt.Fprintf(a.Streams.Err, "%d shown, there are more: add --all, or a higher --limit\n", len(orders))
+	}
+	if left > 0 {
+		fmt.Fprintf(a.Streams.Err, "%s left out; --children lists them\n", view.Count(left, "child order"))
 	}
 }
 

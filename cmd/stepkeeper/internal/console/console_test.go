@@ -213,6 +213,9 @@ func TestRedactionOfDocuments(t *testing.T) {
 		"\xff\xfea\x00\n\x00": "line 1",
 		"a\x00\n\x00":         "line 1",
 		"\n# a\n":             "it has no path",
+		"a\nitems[0].card":    "line 2",
+		"$.payment.card":      "line 1",
+		`["payment.card"]`:    "line 1",
 	} {
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 		_, err := console.LoadRedaction(file)
@@ -349,4 +352,12 @@ func TestAnEarlierFailureIsNoAlarm(t *testing.T) {
 		require.Equal(t, alarm, strings.Contains(body, "box bad"))
 		require.Equal(t, !alarm, strings.Contains(body, "An earlier attempt: "))
 	}
+}
+
+// A page that shows a queue without a consumer says what to do, also if nobody knows the reason.
+func TestAQueueWithoutAConsumerHasANextStep(t *testing.T) {
+	h := pagesOf(answering(t, func(*http.Request) any {
+		return view.Task{OrderID: "o", Unattended: []view.Unattended{{Queue: "requests-mail", Agent: "mail"}}}
+	}))
+	require.Contains(t, shown(t, h, "/orders/o", http.StatusOK), "Queue requests-mail has no consumer. Start the agent mail.")
 }

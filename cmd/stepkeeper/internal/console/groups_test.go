@@ -330,11 +330,11 @@ func TestStatisticsOfOthers(t *testing.T) {
 				From: moment(0), Interval: core.Minute,
 				Agents: []view.AgentStatistics{
 					{Agent: "ghost", NotCalled: []view.NotCalled{{Code: core.CodeNoConsumer}}},
-					{Agent: "mail", NotCalled: []view.NotCalled{{}}},
+					{Agent: "mail", NotCalled: []view.NotCalled{{Since: moment(0)}}},
 				},
 			},
-			[]string{"1 thing needs you.", "Agent mail does not call its service", "paused nothing consumes its queue"},
-			[]string{"Agent ghost does not call"},
+			[]string{"1 thing needs you.", "Agent mail does not call its service", "paused nothing consumes its queue", "paused 2026-03-01"},
+			[]string{"Agent ghost does not call", "paused ,"},
 		},
 		"of neither": {
 			view.Statistics{

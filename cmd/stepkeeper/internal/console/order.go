@@ -71,8 +71,14 @@ func (s *server) order(ctx context.Context, r *http.Request, _ *kept) (content, 
 	}
 	became, _ := s.outcomes.Get(r.URL.Query().Get("command"))
 	p := orderPage{
-		Task: t, Name: s.Name, Show: r.URL.Query().Get("show"), Waits: waitsOf(t),
+		Task: t, Name: s.Name, Show: r.URL.Query().Get("show"),
 		Questions: s.questions(open), Outcome: became,
+	}
+	for _, w := range t.Waits {
+		if st := t.Step(w.Step); st != nil {
+			w.Agent = st.Agent
+		}
+		p.Waits = append(p.Waits, stepWait{w, heldUp(t, w.Step)})
 	}
 	if p.Show != "messages" && p.Show != "commands" {
 		p.Show = "all"
@@ -118,40 +124,6 @@ func (s *server) advise(p *orderPage) {
 		}
 		p.Others = append(p.Others, v)
 	}
-}
-
-// waitsOf returns what the steps of an order wait for now.
-func waitsOf(t *client.Task) (all []stepWait) {
-	if t.Ended {
-		return nil
-	}
-	for i := range t.Steps {
-		st := &t.Steps[i]
-		w := view.Wait{Step: st.Name, Agent: st.Agent, Since: st.ClaimedAt, Until: cmp.Or(st.WakeAt, st.CompleteBy)}
-		switch {
-		case st.State == core.Compensating || st.State == core.UndoWait:
-			w.For = view.WaitUndo
-		case st.State == core.Pending && st.WakeAt != 0:
-			w.For = view.WaitRetry
-		case st.State != core.Processing && st.State != core.Waiting:
-			continue
-		case st.Undo != nil && st.Undo.Running:
-			w.For = view.WaitUndo
-		case st.Children != nil:
-			w.For = view.WaitChildren
-		case st.Answers != nil:
-			w.For = view.WaitAnswer
-		case st.Any != nil: // its members wait
-			continue
-		case st.State == core.Waiting:
-			w.For = view.WaitTime
-		default:
-			w.For = view.WaitAgent
-			w.Until = st.CompleteBy
-		}
-		all = append(all, stepWait{w, heldUp(t, st.Name)})
-	}
-	return all
 }
 
 func heldUp(t *client.Task, by string) (names []string) {

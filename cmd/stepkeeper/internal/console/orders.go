@@ -251,7 +251,7 @@ func (s *server) hold(ctx context.Context, k *kept, found []view.Summary) (rows 
 				o.Ended = t.Ended
 				o.EndedAt = t.EndedAt
 				o.Error = t.Error
-				o.Waits = nil
+				o.Waits = t.Waits
 			}
 		}
 		*old = o

@@ -69,7 +69,7 @@ func needsOf(x stopped, under open, unattended []view.Unattended, f figures, ref
 // serviceNeeds returns the queues without a consumer, and the operations that agents do not call.
 func serviceNeeds(unattended []view.Unattended, f figures) (all []need) {
 	for _, u := range unattended {
-		why := u.Reason + " " + u.Fix
+		why := u.Reason + "; " + u.Fix
 		if u.Reason == "" {
 			why = "Its agent is not running. Start it."
 		}

@@ -35,8 +35,10 @@ func LoadRedaction(name string) (Redaction, error) {
 		}
 		parts := strings.Split(line, ".")
 		unreadable := !utf8.ValidString(line) || strings.ContainsFunc(line, unicode.IsControl)
+		// In another notation a path would hide nothing: items[0].card, $.card, or JSON.
+		unreadable = unreadable || parts[0] == "$" || strings.ContainsAny(line, `[]{}"`)
 		if unreadable || slices.Contains(parts, "") {
-			return nil, fmt.Errorf("%s, line %d: %q is no path like payment.card or customer.*", name,
+			return nil, fmt.Errorf("%s, line %d: %q is no path like payment.card or items.*.card", name,
 				number+1, line)
 		}
 		r = append(r, parts)
