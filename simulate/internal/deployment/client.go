@@ -189,7 +189,7 @@ func acknowledged(w *world.Simulation, o *world.Order) {
 }
 
 // received handles a status that the application has received.
-func received(w *world.Simulation, iv *world.Invocation, q *world.Queue, l *world.Letter, d port.Delivery) {
+func received(w *world.Simulation, q *world.Queue, d port.Delivery) {
 	if q.Name != world.Shop {
 		return
 	}
