@@ -77,16 +77,18 @@ func diagnoseCalm(sc Scenario) []Finding {
 		b.Task.ProcessState == core.Error && w.Ends[core.Compensated]+w.Ends[core.Cancelled] >= w.Orders {
 		return nil // The order is being undone, and the new definition does not change the undo.
 	}
-	for i := range sc.Definition.Steps {
-		d := &sc.Definition.Steps[i]
-		if l := sc.Services[d.Agent].Latency; d.Agent != "" && l >= d.Timeout {
-			return []Finding{{
-				Responsible: YourWorkflow,
-				Text: fmt.Sprintf("%s: the service behind %s takes %s, and the timeout of step %s is %s",
-					what, d.Agent, l, d.Name, d.Timeout),
-				Fix:  fmt.Sprintf("give step %s a timeout that a slow day of its service fits into", d.Name),
-				Step: d.Name, Agent: d.Agent,
-			}}
+	for _, s := range stepsOf(sc.Definition, "", deployment.FirstID) {
+		d := s.step()
+		for _, agent := range d.AllAgents() {
+			if l := sc.Services[agent].Latency; agent != "" && l >= d.Timeout {
+				return []Finding{{
+					Responsible: YourWorkflow,
+					Text: fmt.Sprintf("%s: the service behind %s takes %s, and the timeout of step %s is %s",
+						what, agent, l, s.path, d.Timeout),
+					Fix:  fmt.Sprintf("give step %s a timeout that a slow day of its service fits into", s.path),
+					Step: d.Name, Agent: agent,
+				}}
+			}
 		}
 	}
 	if f, found := failed(sc, w, what); found && w.Violation == nil {
@@ -163,8 +165,8 @@ func unansweredIn(e *protocol.StepError) bool {
 // unanswered returns a finding for the first step whose answer is missing. The scenario has no answer for
 // this step, and the step has no timeoutValue.
 func unanswered(sc Scenario, what string) (Finding, bool) {
-	for _, s := range answered(sc.Definition, "") {
-		d := &s.def.Steps[s.i]
+	for _, s := range answered(sc.Definition) {
+		d := s.step()
 		if d.Answer.TimeoutValue != nil || sc.Answers[s.path] != nil {
 			continue
 		}
@@ -230,34 +232,35 @@ func defaults(e *protocol.StepError, def *core.Definition, command string) strin
 // one attempt. It also skips a step whose agent can check the service. It returns a finding for each step
 // whose further attempts are useless.
 func diagnosePlain(sc Scenario) (all []Finding) {
-	for i := range sc.Definition.Steps {
-		d := &sc.Definition.Steps[i]
+	for _, s := range stepsOf(sc.Definition, "", deployment.FirstID) {
+		d := s.step()
 		if d.Grade != core.Plain || sc.Services[d.Agent].Check || d.Retry.Budget() < 2 {
 			continue
 		}
-		key := core.Key(deployment.FirstID, 0, d.Name)
+		key := core.Key(s.order, 0, d.Name)
 		w := deployment.Played(sc, NewPlayer([]Choice{{
 			At: world.Sites[world.AnAgent][world.CallDo],
 			Of: key, Nth: 1, Value: 1, What: string(world.ReplyLost),
 		}}), false)
 		attempts := 0
-		for key := range w.ByID[deployment.FirstID].Seen.Requests {
-			if strings.HasPrefix(key, d.Name+"/") {
-				attempts++
+		if o := w.ByID[s.order]; o != nil { // a list may have started no child
+			for key := range o.Seen.Requests {
+				if strings.HasPrefix(key, d.Name+"/") {
+					attempts++
+				}
 			}
 		}
-		if s := w.Services[key]; attempts > 2 && s != nil &&
-			s.Applied == 1 {
+		if svc := w.Services[key]; attempts > 2 && svc != nil && svc.Applied == 1 {
 			all = append(all, Finding{
 				Responsible: YourWorkflow, Advice: true, Step: d.Name, Agent: d.Agent,
 				Text: fmt.Sprintf(
 					"when one answer of the plain service behind %s is lost, step %s asks again in vain: "+
 						"it may neither be called a second time nor answered while its ledger says %q, "+
 						"and only after %d attempts the operator is alerted",
-					d.Agent, d.Name, worker.StateStarted, attempts-1),
+					d.Agent, s.path, worker.StateStarted, attempts-1),
 				Fix: fmt.Sprintf(
 					"give the agent %s a check, or step %s maxFailures: 1, so that the operator is "+
-						"alerted at once", d.Agent, d.Name),
+						"alerted at once", d.Agent, s.path),
 			})
 		}
 	}
