@@ -161,10 +161,6 @@ func Undoing(w *world.Simulation, s *world.Remote, c worker.Call) {
 	}
 }
 
-// Short is the error code of a step if its output was too large (P28, what is too large fails once). A status
-// with this code does not contain the output.
-const Short = "output-too-large"
-
 // Audit checks all orders and all dead letters at the end of a run.
 func Audit(w *world.Simulation) {
 	for _, o := range w.AllOrders {
