@@ -148,7 +148,7 @@ func failed(sc Scenario, w *world.Simulation, what string) (Finding, bool) {
 				return Finding{
 					Responsible: YourWorkflow,
 					Text:        fmt.Sprintf("%s: step %s%s failed: %s", what, d.Name, place, e.Message),
-					Fix:         fix + defaults(e, def, begun(sc)), Step: d.Name, Agent: d.Agent,
+					Fix:         fix + defaults(e, def, d, begun(sc)), Step: d.Name, Agent: d.Agent,
 				}, true
 			}
 		}
@@ -212,17 +212,28 @@ func exampleOf(a *core.Answer) string {
 // readOutput matches an expression that reads a field of a step's output.
 var readOutput = regexp.MustCompile(`steps\.([a-z0-9_]+)\.output\??\.([A-Za-z_][A-Za-z0-9_]*)`)
 
-// defaults returns advice for an expression that failed because a simulated output lacks a field. A simulated
-// service returns only the fields that the user lists. For any other error defaults returns "".
-func defaults(e *protocol.StepError, def *core.Definition, command string) string {
-	m := readOutput.FindStringSubmatch(e.Message)
-	if e.Code != "expression" || m == nil {
+// defaults returns advice for a step that failed because a simulated output lacks a field: its expression, its list or
+// the condition of its repeat needs one. A simulated service returns only the fields that the user lists. For any other
+// error defaults returns "".
+func defaults(e *protocol.StepError, def *core.Definition, of *core.StepDefinition, command string) string {
+	const only = "; a simulated service returns the real one's fields only if they are in "
+	text := e.Message
+	if of.Each != nil {
+		text += string(of.Input) // the message does not quote the expression of a list
+	}
+	m := readOutput.FindStringSubmatch(text)
+	switch {
+	case e.Code != "expression" && e.Code != "exhausted":
+		return ""
+	case of.Each != nil && of.Each.Repeat != nil:
+		return only + command + "--services"
+	case m == nil:
 		return ""
 	}
 	for i := range def.Steps {
 		if d := &def.Steps[i]; d.Agent != "" && strings.ReplaceAll(d.Name, "-", "_") == m[1] {
-			return fmt.Sprintf("; a simulated service returns the real one's fields only if they are in "+
-				"%s--services, as in %s: {%s: {output: {%s: …}}}", command, d.Agent, d.Operation, m[2])
+			return fmt.Sprintf("%s%s--services, as in %s: {%s: {output: {%s: …}}}", only, command, d.Agent, d.Operation,
+				m[2])
 		}
 	}
 	return ""

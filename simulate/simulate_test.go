@@ -199,3 +199,18 @@ steps:
 	require.NotEmpty(t, all)
 	require.Contains(t, all[0].Text, "the service behind printer takes 4s, and the timeout of step ship/label is 1s")
 }
+
+// What a list or a condition lacks because simulated services return little is said with the option that states it.
+func TestOutputsThatAreNotSimulated(t *testing.T) {
+	for file, want := range map[string]string{
+		"backup":  "only if they are in --services, as in files: {list: {output: {names: …}}}",
+		"visible": "only if they are in --services",
+	} {
+		def := load(t, "../examples/"+file+"/"+file+".yaml")
+		order, err := os.ReadFile("../examples/" + file + "/order.json")
+		require.NoError(t, err)
+		all := simulate.Diagnose(simulate.Scenario{Definition: def, Order: order})
+		require.Len(t, all, 1, file)
+		require.Contains(t, all[0].Fix, want, file)
+	}
+}
