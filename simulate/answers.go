@@ -11,6 +11,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/schema"
 	"github.com/stepkeeper/stepkeeper/shared/suggest"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/deployment"
 )
 
 // ParseAnswers parses the answers to steps of a workflow, each in the form STEP=VALUE. STEP is the path of a step in a
@@ -18,13 +19,13 @@ import (
 // text becomes a JSON string.
 func ParseAnswers(given []string, def *core.Definition) (map[string]json.RawMessage, error) {
 	answers := map[string]json.RawMessage{}
-	steps := answered(def, "")
+	steps := answered(def)
 	for _, text := range given {
 		step, value, found := strings.Cut(text, "=")
 		if !found || len(value) > core.MaxAnswerValue {
 			return nil, fmt.Errorf("%.60q is no answer; write STEP=VALUE, as in approve=yes", text)
 		}
-		at := slices.IndexFunc(steps, func(s answeredStep) bool { return s.path == step })
+		at := slices.IndexFunc(steps, func(s placedStep) bool { return s.path == step })
 		if at < 0 {
 			var names []string
 			for _, s := range steps {
@@ -39,7 +40,7 @@ func ParseAnswers(given []string, def *core.Definition) (map[string]json.RawMess
 		}
 		raw := json.RawMessage(value)
 		of := steps[at]
-		if of.def.Steps[of.i].Answer.Event == "" || !json.Valid(raw) {
+		if of.step().Answer.Event == "" || !json.Valid(raw) {
 			raw, _ = json.Marshal(value) // Marshal cannot fail for a string
 		}
 		compact, fault := of.def.AnswerValue(of.i, raw)
@@ -51,25 +52,33 @@ func ParseAnswers(given []string, def *core.Definition) (map[string]json.RawMess
 	return answers, nil
 }
 
-// answeredStep is a step that waits for an answer: step i of a definition.
-type answeredStep struct {
-	path string // names of the steps that lead to it, and its own
-	def  *core.Definition
-	i    int
+// placedStep is a step of a workflow, its blocks or its child orders: step i of a definition.
+type placedStep struct {
+	path  string // names of the steps that lead to it, and its own, as in card/check
+	order string // ID of the first order with the step in a run
+	def   *core.Definition
+	i     int
 }
 
-// answered returns the steps of a workflow, its blocks and its child orders that wait for an answer.
-func answered(def *core.Definition, above string) (all []answeredStep) {
+func (p placedStep) step() *core.StepDefinition { return &p.def.Steps[p.i] }
+
+// stepsOf returns the steps of a workflow, its blocks and its child orders.
+func stepsOf(def *core.Definition, above, order string) (all []placedStep) {
 	for i := range def.Steps {
 		s := &def.Steps[i]
-		switch {
-		case s.Answer != nil:
-			all = append(all, answeredStep{above + s.Name, def, i})
-		case s.Each != nil && s.Each.Child != nil:
-			all = append(all, answered(s.Each.Child, above+s.Name+"/")...)
+		all = append(all, placedStep{above + s.Name, order, def, i})
+		if s.Each != nil && s.Each.Child != nil {
+			child := core.Parent{OrderID: order, Step: s.Name}.ChildID()
+			all = append(all, stepsOf(s.Each.Child, above+s.Name+"/", child)...)
 		}
 	}
 	return all
+}
+
+// answered returns the steps that wait for an answer.
+func answered(def *core.Definition) []placedStep {
+	return slices.DeleteFunc(stepsOf(def, "", deployment.FirstID),
+		func(s placedStep) bool { return s.step().Answer == nil })
 }
 
 // Fitted returns the scenario with an order that matches the workflow's order schema. If the scenario has no

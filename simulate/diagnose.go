@@ -77,16 +77,18 @@ func diagnoseCalm(sc Scenario) []Finding {
 		b.Task.ProcessState == core.Error && w.Ends[core.Compensated]+w.Ends[core.Cancelled] >= w.Orders {
 		return nil // The order is being undone, and the new definition does not change the undo.
 	}
-	for i := range sc.Definition.Steps {
-		d := &sc.Definition.Steps[i]
-		if l := sc.Services[d.Agent].Latency; d.Agent != "" && l >= d.Timeout {
-			return []Finding{{
-				Responsible: YourWorkflow,
-				Text: fmt.Sprintf("%s: the service behind %s takes %s, and the timeout of step %s is %s",
-					what, d.Agent, l, d.Name, d.Timeout),
-				Fix:  fmt.Sprintf("give step %s a timeout that a slow day of its service fits into", d.Name),
-				Step: d.Name, Agent: d.Agent,
-			}}
+	for _, s := range stepsOf(sc.Definition, "", deployment.FirstID) {
+		d := s.step()
+		for _, agent := range d.AllAgents() {
+			if l := sc.Services[agent].Latency; agent != "" && l >= d.Timeout {
+				return []Finding{{
+					Responsible: YourWorkflow,
+					Text: fmt.Sprintf("%s: the service behind %s takes %s, and the timeout of step %s is %s",
+						what, agent, l, s.path, d.Timeout),
+					Fix:  fmt.Sprintf("give step %s a timeout that a slow day of its service fits into", s.path),
+					Step: d.Name, Agent: agent,
+				}}
+			}
 		}
 	}
 	if f, found := failed(sc, w, what); found && w.Violation == nil {
@@ -148,7 +150,7 @@ func failed(sc Scenario, w *world.Simulation, what string) (Finding, bool) {
 			return Finding{
 				Responsible: YourWorkflow,
 				Text:        fmt.Sprintf("%s: step %s%s failed: %s", what, d.Name, place, e.Message),
-				Fix:         fix + defaults(e, def, begun(sc)), Step: d.Name, Agent: d.Agent,
+				Fix:         fix + defaults(e, def, d, begun(sc)), Step: d.Name, Agent: d.Agent,
 			}, true
 		}
 	}
@@ -164,8 +166,8 @@ func unansweredIn(e *protocol.StepError) bool {
 // unanswered returns a finding for the first step whose answer is missing. The scenario has no answer for
 // this step, and the step has no timeoutValue.
 func unanswered(sc Scenario, what string) (Finding, bool) {
-	for _, s := range answered(sc.Definition, "") {
-		d := &s.def.Steps[s.i]
+	for _, s := range answered(sc.Definition) {
+		d := s.step()
 		if d.Answer.TimeoutValue != nil || sc.Answers[s.path] != nil {
 			continue
 		}
@@ -211,17 +213,28 @@ func exampleOf(a *core.Answer) string {
 // readOutput matches an expression that reads a field of a step's output.
 var readOutput = regexp.MustCompile(`steps\.([a-z0-9_]+)\.output\??\.([A-Za-z_][A-Za-z0-9_]*)`)
 
-// defaults returns advice for an expression that failed because a simulated output lacks a field. A simulated
-// service returns only the fields that the user lists. For any other error defaults returns "".
-func defaults(e *protocol.StepError, def *core.Definition, command string) string {
-	m := readOutput.FindStringSubmatch(e.Message)
-	if e.Code != "expression" || m == nil {
+// defaults returns advice for a step that failed because a simulated output lacks a field: its expression, its list or
+// the condition of its repeat needs one. A simulated service returns only the fields that the user lists. For any other
+// error defaults returns "".
+func defaults(e *protocol.StepError, def *core.Definition, of *core.StepDefinition, command string) string {
+	const only = "; a simulated service returns the real one's fields only if they are in "
+	text := e.Message
+	if of.Each != nil {
+		text += string(of.Input) // the message does not quote the expression of a list
+	}
+	m := readOutput.FindStringSubmatch(text)
+	switch {
+	case e.Code != "expression" && e.Code != "exhausted":
+		return ""
+	case of.Each != nil && of.Each.Repeat != nil:
+		return only + command + "--services"
+	case m == nil:
 		return ""
 	}
 	for i := range def.Steps {
 		if d := &def.Steps[i]; d.Agent != "" && strings.ReplaceAll(d.Name, "-", "_") == m[1] {
-			return fmt.Sprintf("; a simulated service returns the real one's fields only if they are in "+
-				"%s--services, as in %s: {%s: {output: {%s: …}}}", command, d.Agent, d.Operation, m[2])
+			return fmt.Sprintf("%s%s--services, as in %s: {%s: {output: {%s: …}}}", only, command, d.Agent, d.Operation,
+				m[2])
 		}
 	}
 	return ""
@@ -231,34 +244,35 @@ func defaults(e *protocol.StepError, def *core.Definition, command string) strin
 // one attempt. It also skips a step whose agent can check the service. It returns a finding for each step
 // whose further attempts are useless.
 func diagnosePlain(sc Scenario) (all []Finding) {
-	for i := range sc.Definition.Steps {
-		d := &sc.Definition.Steps[i]
+	for _, s := range stepsOf(sc.Definition, "", deployment.FirstID) {
+		d := s.step()
 		if d.Grade != core.Plain || sc.Services[d.Agent].Check || d.Retry.Budget() < 2 {
 			continue
 		}
-		key := core.Key(deployment.FirstID, 0, d.Name)
+		key := core.Key(s.order, 0, d.Name)
 		w := deployment.Played(sc, NewPlayer([]Choice{{
 			At: world.Sites[world.AnAgent][world.CallDo],
 			Of: key, Nth: 1, Value: 1, What: string(world.ReplyLost),
 		}}), false)
 		attempts := 0
-		for key := range w.ByID[deployment.FirstID].Seen.Requests {
-			if strings.HasPrefix(key, d.Name+"/") {
-				attempts++
+		if o := w.ByID[s.order]; o != nil { // a list may have started no child
+			for key := range o.Seen.Requests {
+				if strings.HasPrefix(key, d.Name+"/") {
+					attempts++
+				}
 			}
 		}
-		if s := w.Services[key]; attempts > 2 && s != nil &&
-			s.Applied == 1 {
+		if svc := w.Services[key]; attempts > 2 && svc != nil && svc.Applied == 1 {
 			all = append(all, Finding{
 				Responsible: YourWorkflow, Advice: true, Step: d.Name, Agent: d.Agent,
 				Text: fmt.Sprintf(
 					"when one answer of the plain service behind %s is lost, step %s asks again in vain: "+
 						"it may neither be called a second time nor answered while its ledger says %q, "+
 						"and only after %d attempts the operator is alerted",
-					d.Agent, d.Name, worker.StateStarted, attempts-1),
+					d.Agent, s.path, worker.StateStarted, attempts-1),
 				Fix: fmt.Sprintf(
 					"give the agent %s a check, or step %s maxFailures: 1, so that the operator is "+
-						"alerted at once", d.Agent, d.Name),
+						"alerted at once", d.Agent, s.path),
 			})
 		}
 	}

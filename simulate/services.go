@@ -18,7 +18,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/schema"
 	"github.com/stepkeeper/stepkeeper/shared/suggest"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
-	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
 // serviceFile is the format of the services file. The keys of Services are the names of agents.
@@ -157,10 +156,10 @@ func ParseServices(data []byte, def *core.Definition, others ...*core.Definition
 	}
 	var problems []error
 	all := Services{}
-	simulated := world.WithChildren(def)
+	simulated := def.WithChildren()
 	known := simulated
 	for _, other := range others {
-		known = append(slices.Clip(known), world.WithChildren(other)...)
+		known = append(slices.Clip(known), other.WithChildren()...)
 	}
 	for name, entry := range file.Services {
 		s := entry.Service

@@ -176,3 +176,41 @@ steps:
 	}
 	require.Nil(t, simulate.Find(sc, simulate.Search{Seeds: 40, First: 1}).Violation)
 }
+
+// What is found without faults about a step is also found in a block, and names the step by its path.
+func TestFindingsInABlock(t *testing.T) {
+	def, problems := source.Parse("shipping.yaml", []byte(`workflow: shipping
+steps:
+  ship:
+    onFailure: undo
+    steps:
+      label: {agent: printer, operation: print, timeout: 1s, onFailure: undo, undo: none, grade: idempotent}
+      book:
+        {agent: carrier, operation: book, after: [label], timeout: 5s, retry: {maxFailures: 4}, onFailure: undo,
+         undo: cancel, grade: plain}
+`), source.Options{})
+	require.NotNil(t, def, problems)
+	all := simulate.Diagnose(simulate.Scenario{Definition: def})
+	require.Len(t, all, 1)
+	require.True(t, all[0].Advice)
+	require.Contains(t, all[0].Text, "step ship/book asks again in vain")
+	slow := simulate.Services{"printer": {Latency: 4 * core.Second}}
+	all = simulate.Diagnose(simulate.Scenario{Definition: def, Services: slow})
+	require.NotEmpty(t, all)
+	require.Contains(t, all[0].Text, "the service behind printer takes 4s, and the timeout of step ship/label is 1s")
+}
+
+// What a list or a condition lacks because simulated services return little is said with the option that states it.
+func TestOutputsThatAreNotSimulated(t *testing.T) {
+	for file, want := range map[string]string{
+		"backup":  "only if they are in --services, as in files: {list: {output: {names: …}}}",
+		"visible": "only if they are in --services",
+	} {
+		def := load(t, "../examples/"+file+"/"+file+".yaml")
+		order, err := os.ReadFile("../examples/" + file + "/order.json")
+		require.NoError(t, err)
+		all := simulate.Diagnose(simulate.Scenario{Definition: def, Order: order})
+		require.Len(t, all, 1, file)
+		require.Contains(t, all[0].Fix, want, file)
+	}
+}

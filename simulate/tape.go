@@ -22,7 +22,7 @@ func NewTape(sc Scenario, choices []Choice, v *Violation) *Tape {
 	if data, err := workflow.Encode(sc.Definition); err == nil {
 		t.Workflow = data
 	}
-	for _, d := range world.ChildrenOf(sc.Definition) {
+	for _, d := range sc.Definition.WithChildren()[1:] {
 		if data, err := workflow.Encode(d); err == nil {
 			t.Children = append(t.Children, data)
 		}

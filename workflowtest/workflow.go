@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -83,11 +82,7 @@ func made(t testing.TB, name string, def *core.Definition, problems source.Probl
 func usable(t testing.TB, name string, def *core.Definition, problems source.Problems) {
 	t.Helper()
 	if def == nil {
-		lines := make([]string, len(problems))
-		for i, p := range problems {
-			lines[i] = "  " + p.String()
-		}
-		t.Fatalf("the workflow %s cannot be used:\n%s", name, strings.Join(lines, "\n"))
+		t.Fatalf("the workflow %s cannot be used:\n%v", name, problems)
 	}
 }
 
@@ -112,23 +107,13 @@ func (w *Workflow) deploy(name string, def *core.Definition, problems source.Pro
 	if def.Name != w.def.Name {
 		w.t.Fatalf("%s is the workflow %s, and this one is %s", name, def.Name, w.def.Name)
 	}
-	w.adds(def)
-	w.def = def
-}
-
-// adds adds a definition of a new version, and the definitions of its child workflows. An agent that the first version
-// does not name ends the test.
-func (w *Workflow) adds(def *core.Definition) {
-	w.t.Helper()
-	for _, name := range slices.Sorted(maps.Keys(def.Agents)) {
-		w.Agent(name)
-	}
-	w.defs[def.Hash] = def
-	for i := range def.Steps {
-		if e := def.Steps[i].Each; e != nil {
-			w.adds(e.Child)
+	for _, d := range def.WithChildren() {
+		for _, agent := range slices.Sorted(maps.Keys(d.Agents)) {
+			w.Agent(agent) // an agent that the first version does not name ends the test
 		}
+		w.defs[d.Hash] = d
 	}
+	w.def = def
 }
 
 // run returns the Run of an order. The first call for an order creates the Run.
@@ -142,27 +127,19 @@ func (w *Workflow) run(id string) *Run {
 	return r
 }
 
-// uses adds a definition, the definitions of its child workflows, and all agents in these definitions.
-func (w *Workflow) uses(def *core.Definition) {
-	w.defs[def.Hash] = def
-	// Map iteration in any order is safe, because the names are sorted later.
-	for name := range def.Agents {
-		if w.agents[name] == nil {
-			w.agents[name] = &Agent{
-				w: w, name: name, scripts: map[string]*Operation{}, ledger: memory.NewLedger(),
-			}
-			w.names = append(w.names, name)
-		}
-	}
-	for i := range def.Steps {
-		if e := def.Steps[i].Each; e != nil {
-			w.uses(e.Child)
-		}
-	}
-}
-
 func (w *Workflow) wire() {
-	w.uses(w.def)
+	for _, d := range w.def.WithChildren() {
+		w.defs[d.Hash] = d
+		// Map iteration in any order is safe, because the names are sorted below.
+		for name := range d.Agents {
+			if w.agents[name] == nil {
+				w.agents[name] = &Agent{
+					w: w, name: name, scripts: map[string]*Operation{}, ledger: memory.NewLedger(),
+				}
+				w.names = append(w.names, name)
+			}
+		}
+	}
 	slices.Sort(w.names)
 	names := []string{port.Replies, port.Control, port.Tasks, port.Quarantine}
 	for _, name := range w.names {

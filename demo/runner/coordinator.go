@@ -108,7 +108,7 @@ func (d *coordinator) watch(ctx context.Context) error {
 		p := d.book.Progress()
 		d.screen.update(p)
 		d.progress(p)
-		over := p.Answered == p.Lines && p.Open == 0 && p.Stopped == d.operator.GivenUp(d.book.Stopped())
+		over := p.Answered == p.Lines && p.Open == 0 && p.Error == d.operator.GivenUp(d.book.Stopped())
 		if !d.outage && d.o.Outage > 0 && p.Ends() >= d.outageAt && !over {
 			d.outage = true
 			outages.Go(func() { d.runOutage(ctx) })

@@ -15,7 +15,7 @@ import (
 const violationsShown = 20
 
 func (r *Report) print(out io.Writer) {
-	fmt.Fprintf(out, "\n%d lines in %.1f s; seed %d; kill -9 and restart: %d\n\n", r.Submitted, r.Seconds,
+	fmt.Fprintf(out, "\n%d lines in %.1f s; seed %d; kill -9 and restart: %d\n\n", r.Lines, r.Seconds,
 		r.Seed, r.Restarts)
 	t := tabwriter.NewWriter(out, 0, 0, 3, ' ', tabwriter.AlignRight)
 	row := func(n int, what, more string) {

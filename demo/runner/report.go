@@ -10,20 +10,10 @@ import (
 	"github.com/stepkeeper/stepkeeper/demo/stage"
 )
 
-// Report is the result of a demo. Submitted is the sum of Processed, Undone, Refused, Repeated, Error and
-// Unfinished.
+// Report is the result of a demo.
 type Report struct {
-	Seed      uint64 `json:"seed"`
-	Submitted int    `json:"submitted"` // number of input lines, including refused lines
-	Processed int    `json:"processed"` // number of orders
-	Undone    int    `json:"undone"`    // number of orders
-	Refused   int    `json:"refused"`   // number of lines
-	// Repeated is the number of accepted lines whose order already existed.
-	Repeated int `json:"repeated"`
-	Error    int `json:"error"` // number of orders that wait for an operator
-	// Unfinished is the number of acknowledged orders that have not ended, plus the number of lines without a
-	// response.
-	Unfinished      int     `json:"unfinished"`
+	Seed uint64 `json:"seed"`
+	stage.Progress
 	AuditViolations int     `json:"auditViolations"`
 	Restarts        int     `json:"restarts"`
 	Seconds         float64 `json:"seconds"`
@@ -51,18 +41,16 @@ type Recovery struct {
 
 // report returns the Report without the results of the audit.
 func (d *coordinator) report() Report {
-	p := d.book.Progress()
 	refused, undone := d.book.Reasons()
 	r := Report{
-		Seed: d.o.Seed, Submitted: p.Lines, Processed: p.Processed, Undone: p.Undone, Refused: p.Refused,
-		Repeated: p.Repeated, Error: p.Stopped, Unfinished: p.Open + p.Lines - p.Answered,
+		Seed: d.o.Seed, Progress: d.book.Progress(),
 		Seconds:        seconds(time.Since(d.began)),
 		RefusedReasons: refused, UndoneReasons: undone,
 		Services: map[string]services.Counts{}, Violations: []audit.Violation{},
 		RecoveryMS: Recovery{FirstReady: d.firstUp.Milliseconds(), Restarts: d.Restarts()},
 	}
 	r.Restarts = len(r.RecoveryMS.Restarts)
-	r.OrdersPerSecond = math.Round(float64(p.Processed+p.Undone)/max(r.Seconds, 0.001)*10) / 10
+	r.OrdersPerSecond = math.Round(float64(r.Processed+r.Undone)/max(r.Seconds, 0.001)*10) / 10
 	for _, name := range services.Names() {
 		c := d.Fleet.Counts(name)
 		r.Services[name] = c

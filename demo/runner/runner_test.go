@@ -78,7 +78,7 @@ func TestRightEngineIsProven(t *testing.T) {
 	t.Logf("%s", o.Out)
 	require.NoError(t, err)
 	sum := r.Processed + r.Undone + r.Refused + r.Repeated + r.Error + r.Unfinished
-	require.Equal(t, 150, r.Submitted)
+	require.Equal(t, 150, r.Lines)
 	require.Equal(t, 150, sum)
 	if r.Processed < 100 || r.Undone < 5 || r.Refused < 2 || r.Repeated != 1 || r.Restarts != 1 ||
 		r.Retries == 0 || r.Unfinished != 0 || r.AuditViolations != 0 {

@@ -100,7 +100,7 @@ func line(p stage.Progress, d time.Duration) string {
 	}
 	return fmt.Sprintf(
 		"submitted %d/%d  processed %d  undone %d  refused %d  error %d  in flight %d  %.0f orders/s%s",
-		p.Answered, p.Lines, p.Processed, p.Undone, p.Refused, p.Stopped, p.Open,
+		p.Answered, p.Lines, p.Processed, p.Undone, p.Refused, p.Error, p.Open,
 		float64(p.Processed+p.Undone)/max(d.Seconds(), 0.001), left)
 }
 

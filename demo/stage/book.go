@@ -40,10 +40,18 @@ type order struct {
 	seen              bool // true if the last listing contained the order
 }
 
-// Progress holds the numbers of lines and orders by outcome.
+// Progress holds the numbers of lines and orders by outcome. Lines is the sum of the other members of its JSON.
 type Progress struct {
-	Lines, Answered, Refused, Repeated int
-	Processed, Undone, Stopped, Open   int // numbers of orders
+	Lines     int `json:"submitted"` // number of input lines, including refused lines
+	Answered  int `json:"-"`         // number of lines with a response
+	Processed int `json:"processed"` // number of orders
+	Undone    int `json:"undone"`    // number of orders
+	Refused   int `json:"refused"`   // number of lines
+	Repeated  int `json:"repeated"`  // number of accepted lines whose order already existed
+	Error     int `json:"error"`     // number of orders that wait for an operator
+	Open      int `json:"-"`         // number of acknowledged orders that have not ended
+	// Unfinished is the number of open orders, plus the number of lines without a response.
+	Unfinished int `json:"unfinished"`
 }
 
 // Ends returns the number of lines with a final outcome.
@@ -209,11 +217,12 @@ func (b *Book) Progress() Progress {
 		case audit.Undone:
 			p.Undone++
 		case audit.Error:
-			p.Stopped++
+			p.Error++
 		default:
 			p.Open++
 		}
 	}
+	p.Unfinished = p.Open + p.Lines - p.Answered
 	return p
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"slices"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -56,35 +55,13 @@ func (p *consumer) run(receiving, work context.Context) {
 			// messages then, because that consumer may still have to send their effects (P12a, who emits
 			// again).
 			if p.clock.Now().Sub(begun) < visibility {
-				p.finish(work, deliveries, failed)
+				// Without a delay before the next delivery, a full disk would fill the dead-letter queue within a second.
+				err := port.Finish(work, p.queue, deliveries, failed, visibility)
+				if err != nil {
+					p.log.Debug("not deleted, or not returned to its queue; it comes again by itself", "queue",
+						p.queue.Name(), "error", err)
+				}
 			}
-		}
-	}
-}
-
-// finish deletes the handled messages. It delays the next delivery of a failed message, and the delay grows
-// with each delivery. Without the delay, a full disk would fill the dead-letter queue within a second.
-func (p *consumer) finish(ctx context.Context, deliveries []port.Delivery, failed []string) {
-	done := make([]string, 0, len(deliveries))
-	for i := range deliveries {
-		d := &deliveries[i]
-		if !slices.Contains(failed, d.Receipt) {
-			done = append(done, d.Receipt)
-			continue
-		}
-		err := p.queue.Extend(ctx, []port.Extension{{Receipt: d.Receipt, For: d.Backoff(visibility)}})[0]
-		if err != nil {
-			p.log.Debug("not returned to its queue; it comes again by itself", "queue", p.queue.Name(),
-				"messageId", d.ID, "error", err)
-		}
-	}
-	if len(done) == 0 {
-		return
-	}
-	for _, err := range p.queue.Delete(ctx, done) {
-		if err != nil {
-			p.log.Debug("not deleted; it comes again, which is harmless", "queue", p.queue.Name(), "error",
-				err)
 		}
 	}
 }

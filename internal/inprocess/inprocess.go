@@ -4,9 +4,6 @@ package inprocess
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"slices"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/dev/memory"
@@ -33,21 +30,11 @@ type Mapping struct {
 	Handle func(ctx context.Context, queue string, batch []port.Delivery) []string
 }
 
-// Step receives one batch and passes it to Handle. It makes the failed messages visible again after a second,
-// and deletes the other messages. It returns the batch.
+// Step receives one batch, passes it to Handle and finishes it. It returns the batch.
 func (m Mapping) Step(ctx context.Context, wait time.Duration) ([]port.Delivery, error) {
 	batch, err := m.Queue.Receive(ctx, m.Batch, wait, m.Visibility)
 	if err != nil || len(batch) == 0 {
 		return nil, err
 	}
-	failed := m.Handle(ctx, m.Queue.Name(), batch)
-	var done []string
-	for i := range batch {
-		if receipt := batch[i].Receipt; !slices.Contains(failed, receipt) {
-			done = append(done, receipt)
-		} else if err := m.Queue.Extend(ctx, []port.Extension{{Receipt: receipt, For: time.Second}})[0]; err != nil {
-			return batch, fmt.Errorf("return a message to queue %s: %w", m.Queue.Name(), err)
-		}
-	}
-	return batch, errors.Join(m.Queue.Delete(ctx, done)...)
+	return batch, port.Finish(ctx, m.Queue, batch, m.Handle(ctx, m.Queue.Name(), batch), m.Visibility)
 }

@@ -186,6 +186,17 @@ func (d *Definition) WithBlocks() (all []*Definition) {
 	return append(all, d)
 }
 
+// WithChildren returns the definition and those of its child orders at all levels, the outer ones first.
+func (d *Definition) WithChildren() []*Definition {
+	all := []*Definition{d}
+	for i := range d.Steps {
+		if e := d.Steps[i].Each; e != nil && e.Child != nil {
+			all = append(all, e.Child.WithChildren()...)
+		}
+	}
+	return all
+}
+
 // Bounds of child tasks (P40).
 const (
 	MaxChildren    = 10_000   // children of a step

@@ -1,7 +1,10 @@
 package port
 
 import (
+	"context"
+	"errors"
 	"hash/fnv"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -18,4 +21,27 @@ func (d *Delivery) Backoff(visibility time.Duration) time.Duration {
 	_, _ = sum.Write(strconv.AppendInt([]byte(d.ID), int64(d.Received), 10))
 	wait += wait / 2 * time.Duration(sum.Sum32()%1000) / 1000
 	return min(wait, visibility)
+}
+
+// Finish ends the handling of a batch from a queue. It returns the messages whose receipts are in failed to the queue,
+// each with its Backoff, and deletes the others. After an error, messages come again, which is harmless.
+func Finish(ctx context.Context, q Queue, batch []Delivery, failed []string, visibility time.Duration) error {
+	var back []Extension
+	var done []string
+	for i := range batch {
+		d := &batch[i]
+		if slices.Contains(failed, d.Receipt) {
+			back = append(back, Extension{Receipt: d.Receipt, For: d.Backoff(visibility)})
+		} else {
+			done = append(done, d.Receipt)
+		}
+	}
+	var errs []error
+	if len(back) > 0 {
+		errs = q.Extend(ctx, back)
+	}
+	if len(done) > 0 {
+		errs = append(errs, q.Delete(ctx, done)...)
+	}
+	return errors.Join(errs...)
 }

@@ -20,15 +20,10 @@ type Report struct {
 	Minutes float64 `json:"minutes"` // length of the part with faults
 	Seconds float64 `json:"seconds"` // length of the whole run
 
-	Orders           int `json:"orders"`
+	stage.Progress       // its undone orders include the cancelled ones
 	Raced            int `json:"raced"`    // orders of the workflow raced
 	Children         int `json:"children"` // their iterations; not included in the number of orders
-	Processed        int `json:"processed"`
-	Undone           int `json:"undone"` // including cancelled orders
 	Cancelled        int `json:"cancelled"`
-	Refused          int `json:"refused"`
-	Error            int `json:"error"`
-	Unfinished       int `json:"unfinished"`
 	Resubmitted      int `json:"resubmitted"` // undone orders that were started again
 	Resolved         int `json:"resolved"`    // facts that the operator stated
 	GoneOn           int `json:"gone_on"`     // stopped orders that the operator continued
@@ -47,16 +42,6 @@ type Report struct {
 	Effects       int               `json:"effects"`
 	Reversals     int               `json:"reversals"`
 	Violations    []audit.Violation `json:"violations"`
-}
-
-// outcomes sets the numbers of the orders by their ends.
-func (r *Report) outcomes(p stage.Progress) {
-	r.Processed = p.Processed
-	r.Undone = p.Undone
-	r.Refused = p.Refused
-	r.Error = p.Stopped
-	r.Unfinished = p.Open + p.Lines - p.Answered
-	r.Orders = p.Lines
 }
 
 // missing lists the faults that never happened.

@@ -234,7 +234,7 @@ func (s *session) conclude(ctx context.Context, r *Report) error {
 		orders = append(orders, audit.Order{ID: id, Outcome: audit.Undone})
 	}
 	r.Probes = len(s.injector.probes)
-	r.outcomes(s.app.Progress())
+	r.Progress = s.app.Progress()
 	s.counts(r)
 	if err := s.audit(ctx, r, orders); err != nil {
 		return err

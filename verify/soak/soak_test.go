@@ -98,7 +98,7 @@ func TestHonestServicesPass(t *testing.T) {
 	r, err := Run(t.Context(), o)
 	require.NoError(t, err)
 	require.True(t, r.Passed, "report %+v", r)
-	require.GreaterOrEqual(t, r.Orders, 50)
+	require.GreaterOrEqual(t, r.Lines, 50)
 	require.NotZero(t, r.Processed)
 	require.NotZero(t, r.Effects)
 	require.NotZero(t, r.Rest.Goroutines)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
@@ -43,7 +44,8 @@ type move struct {
 func Committed(w *world.Simulation, before, after *protocol.Task, record *port.Record) {
 	o := w.ByID[after.OrderID]
 	if o == nil && after.Parent != nil {
-		o = w.Born(after)
+		o = w.NewOrder(after.OrderID, message.SubmitOrder{})
+		o.Acked = true
 	}
 	if o == nil {
 		w.Violate("2", "a task %s was stored that was not submitted", after.OrderID)
@@ -160,10 +162,6 @@ func Undoing(w *world.Simulation, s *world.Remote, c worker.Call) {
 		}
 	}
 }
-
-// Short is the error code of a step if its output was too large (P28, what is too large fails once). A status
-// with this code does not contain the output.
-const Short = "output-too-large"
 
 // Audit checks all orders and all dead letters at the end of a run.
 func Audit(w *world.Simulation) {

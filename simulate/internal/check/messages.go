@@ -208,11 +208,11 @@ func sentStatus(w *world.Simulation, s *message.Status) {
 		w.Violate("bug", "a status cannot be encoded: %v", err)
 	}
 	superseded := func(text string) bool { return strings.Contains(text, string(core.StatusSuperseded)) }
-	if was, known := o.Seen.Reported[s.Seq]; known && was != string(b) && s.Code != Short &&
-		!strings.Contains(was, Short) && !superseded(was) && s.Kind != core.StatusSuperseded {
+	if was, known := o.Seen.Reported[s.Seq]; known && was != string(b) && s.Code != core.CodeOutputTooLarge &&
+		!strings.Contains(was, core.CodeOutputTooLarge) && !superseded(was) && s.Kind != core.StatusSuperseded {
 		w.Violate("P12", "status %d of %s was sent again with other bytes:\n%s\n%s", s.Seq, s.OrderID, was, b)
 	}
-	if o.Seen.Reported[s.Seq] == "" || s.Code != Short {
+	if o.Seen.Reported[s.Seq] == "" || s.Code != core.CodeOutputTooLarge {
 		o.Seen.Reported[s.Seq] = string(b)
 	}
 	if t != nil && s.Kind == core.StatusFailed && s.Seq == t.End.Seq && t.ProcessState == core.Error &&

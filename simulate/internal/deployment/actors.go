@@ -307,8 +307,7 @@ func newWorker(w *world.Simulation, p *world.Process) *worker.Worker {
 	return made
 }
 
-// deliver lets a process handle a batch of messages. It deletes the handled messages and returns the others
-// to the queue.
+// deliver lets a process handle a batch of messages.
 func deliver(w *world.Simulation, p *world.Process, q *world.Queue, letters []*world.Letter) {
 	ds := make([]port.Delivery, len(letters))
 	for i, l := range letters {
@@ -317,19 +316,7 @@ func deliver(w *world.Simulation, p *world.Process, q *world.Queue, letters []*w
 			w.Trace(q.Name, p.Name, world.Describe(l.Message))
 		}
 	}
-	invoke(w, p, func(iv *world.Invocation) {
-		receipts, again := handle(w, iv, q, letters, ds)
-		if iv.Dead {
-			return
-		}
-		port := queuePort{p, q}
-		for _, r := range again {
-			_ = port.hide(r.receipt, r.after)
-		}
-		if len(receipts) > 0 {
-			port.Delete(ctx, receipts)
-		}
-	})
+	invoke(w, p, func(iv *world.Invocation) { handle(w, iv, q, letters, ds) })
 }
 
 // carriedOn pauses before the Scheduler repeats a call that came without a queue (P12a, who emits again). It
@@ -342,50 +329,41 @@ func carriedOn(w *world.Simulation, try int) error {
 	return nil
 }
 
-// again is a delivery that must become visible again after a delay.
-type again struct {
-	receipt string
-	after   time.Duration
-}
-
-func handle(w *world.Simulation, iv *world.Invocation, q *world.Queue, letters []*world.Letter,
-	ds []port.Delivery,
-) (done []string, back []again) {
+func handle(w *world.Simulation, iv *world.Invocation, q *world.Queue, letters []*world.Letter, ds []port.Delivery) {
 	p := iv.P
 	iv.Letters = letters
+	queue := queuePort{p, q}
+	var failed []string
 	switch p.Role {
 	case world.AnAgent:
 		check.Begins(iv, ds[0])
 		v := p.Worker.Handle(ctx, ds[0])
 		check.Ends(iv, v.Delete)
-		if v.Delete {
-			return []string{ds[0].Receipt}, nil
+		switch {
+		case v.Delete:
+		case v.After > 0:
+			_ = queue.hide(ds[0].Receipt, v.After)
+			return
+		default:
+			failed = []string{ds[0].Receipt}
 		}
-		if v.After <= 0 {
-			v.After = ds[0].Backoff(world.Visibility * time.Millisecond)
-		}
-		return nil, []again{{ds[0].Receipt, v.After}}
 	case world.AClient:
 		for i := range ds {
-			received(w, iv, q, letters[i], ds[i])
-			done = append(done, ds[i].Receipt)
+			received(w, q, ds[i])
 		}
-		return done, nil
-	}
-	w.Checks.Did("4")
-	failed := p.Scheduler.Handle(ctx, q.Name, ds)
-	if iv.Dead { // the queue delivers the messages again
-		return nil, nil
-	}
-	for i := range ds {
-		if slices.Contains(failed, ds[i].Receipt) {
-			back = append(back, again{ds[i].Receipt, ds[i].Backoff(world.Visibility * time.Millisecond)})
-		} else {
-			check.Taken(w, letters[i].Message)
-			done = append(done, ds[i].Receipt)
+	default:
+		w.Checks.Did("4")
+		failed = p.Scheduler.Handle(ctx, q.Name, ds)
+		if iv.Dead { // the queue delivers the messages again
+			return
+		}
+		for i := range ds {
+			if !slices.Contains(failed, ds[i].Receipt) {
+				check.Taken(w, letters[i].Message)
+			}
 		}
 	}
-	return done, back
+	_ = port.Finish(ctx, queue, ds, failed, world.Visibility*time.Millisecond)
 }
 
 // planSweep schedules the Supervisor's next sweep for the earliest due time. Sweeps at which no task is due

@@ -94,15 +94,10 @@ func MoveTask(t *protocol.Task, from, to *core.Definition, order json.RawMessage
 // and the past alerts and failures in the order's history. If the order is in Error or Compensated, the
 // operator resubmits it.
 func begin(w *world.Simulation, t *protocol.Task) {
-	o := &world.Order{
-		Id: t.OrderID, Acked: true, Seen: world.NewHistory(),
-		Submit: message.SubmitOrder{
-			Schema: message.Schema, OrderID: t.OrderID, Workflow: t.Workflow,
-			Order: w.Sc.Order, ReplyTo: t.ReplyTo,
-		},
-	}
-	w.AllOrders = append(w.AllOrders, o)
-	w.ByID[o.Id] = o
+	o := w.NewOrder(t.OrderID, message.SubmitOrder{
+		Schema: message.Schema, Workflow: t.Workflow, Order: w.Sc.Order, ReplyTo: t.ReplyTo,
+	})
+	o.Acked = true
 	w.Orders++
 	first := *t
 	first.Version = 1

@@ -49,13 +49,7 @@ func application(w *world.Simulation) {
 	}
 	for i := 1; i <= n; i++ {
 		id := "o" + strconv.Itoa(i)
-		o := &world.Order{
-			Id: id, Seen: world.NewHistory(),
-			Submit: message.SubmitOrder{
-				Schema:  message.Schema,
-				OrderID: id, Workflow: w.Def.Name, Order: content(w),
-			},
-		}
+		o := w.NewOrder(id, message.SubmitOrder{Schema: message.Schema, Workflow: w.Def.Name, Order: content(w)})
 		if i%2 == 0 && w.Room.Limit == 0 { // too large to be stored in the task
 			o.Submit.Order = append(slices.Clip(o.Submit.Order),
 				bytes.Repeat([]byte(" "), protocol.InlineOrder)...)
@@ -64,8 +58,6 @@ func application(w *world.Simulation) {
 		if w.Choose("silent", id, 2, 0.2) == 0 {
 			o.Submit.ReplyTo = world.Shop
 		}
-		w.AllOrders = append(w.AllOrders, o)
-		w.ByID[id] = o
 		w.Orders++
 		if !w.Sc.Alone && w.Choose("deadline", id, 2, 0.08) == 1 {
 			o.Submit.Deadline = core.Time(w.Start + w.Now + 1000 + w.Spread("deadline", id+"/at", 120_000))
@@ -189,7 +181,7 @@ func acknowledged(w *world.Simulation, o *world.Order) {
 }
 
 // received handles a status that the application has received.
-func received(w *world.Simulation, iv *world.Invocation, q *world.Queue, l *world.Letter, d port.Delivery) {
+func received(w *world.Simulation, q *world.Queue, d port.Delivery) {
 	if q.Name != world.Shop {
 		return
 	}

@@ -156,7 +156,7 @@ func triedInVain(w *world.Simulation, o *world.Order, t *protocol.Task) bool {
 	for i := range t.Steps {
 		s := &t.Steps[i]
 		if s.State == core.Failed && (def.Steps[i].Agent == "" || s.Error != nil &&
-			slices.Contains([]string{"expression", check.Short}, s.Error.Code)) {
+			slices.Contains([]string{"expression", core.CodeOutputTooLarge}, s.Error.Code)) {
 			return true
 		}
 	}
@@ -193,7 +193,7 @@ func doubt(w *world.Simulation, t *protocol.Task) bool {
 			continue // the ledger proves that the refused call had no effect
 		}
 		if inDoubt(s) && (s.Resolved == nil || s.Resolved.At <= s.Claim.At) && (d.Grade == core.Plain ||
-			s.State == core.Failed && s.Error != nil && s.Error.Code == check.Short ||
+			s.State == core.Failed && s.Error != nil && s.Error.Code == core.CodeOutputTooLarge ||
 			w.Conf(d.Agent).NoUndo && (t.Phase == core.Undoing || s.State == core.UndoWait) ||
 			def.Agents[d.Agent].KeyRetention > 0) {
 			return true

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -127,20 +125,8 @@ func take(q *world.Queue, l *world.Letter) bool {
 		q.W.Trace(q.Name, "", "a message goes to the dead letters: "+world.Describe(l.Message))
 		return false
 	}
-	l.Receipt++
 	l.Visible = q.W.Now + world.Visibility
 	return true
-}
-
-// find returns the index of the message with the receipt, or -1 if the receipt is no longer valid.
-func find(q *world.Queue, receipt string) int {
-	id, n, _ := strings.Cut(receipt, "/")
-	for i, l := range q.Messages {
-		if strconv.Itoa(l.Id) == id && strconv.Itoa(l.Receipt) == n {
-			return i
-		}
-	}
-	return -1
 }
 
 type queuePort struct {
@@ -196,7 +182,7 @@ func tooLarge(w *world.Simulation, m port.Message) bool {
 		w.Cur.TooBig[v.OrderID] = true
 		return true
 	case *message.Status:
-		return v.Seq > 0 && v.Code != check.Short
+		return v.Seq > 0 && v.Code != core.CodeOutputTooLarge
 	}
 	return false
 }
@@ -238,7 +224,7 @@ func (q queuePort) Delete(_ context.Context, receipts []string) []error {
 	errs := make([]error, len(receipts))
 	for i, r := range receipts {
 		errs[i] = portCall(q.p.W.Cur, world.CallDelete, q.q.Name, func(f world.Fault) error {
-			at := find(q.q, r)
+			at := q.q.Find(r)
 			switch {
 			case f == world.DeleteLost:
 				return errAnswer
@@ -262,7 +248,7 @@ func (q queuePort) Extend(_ context.Context, extensions []port.Extension) []erro
 
 func (q queuePort) hide(receipt string, d time.Duration) error {
 	return portCall(q.p.W.Cur, world.CallExtend, q.q.Name, func(world.Fault) error {
-		at := find(q.q, receipt)
+		at := q.q.Find(receipt)
 		if at < 0 {
 			return port.ErrReceipt
 		}

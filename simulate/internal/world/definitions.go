@@ -43,10 +43,10 @@ func (sc *Scenario) Prepare() {
 		}
 	}
 	for _, d := range p.Defs {
-		below = append(below, ChildrenOf(d)...)
+		below = append(below, d.WithChildren()[1:]...)
 	}
 	if sc.Begun == nil {
-		for _, d := range ChildrenOf(sc.Definition) {
+		for _, d := range sc.Definition.WithChildren()[1:] {
 			below = append(below, workflows.Variants(d)...)
 		}
 	}
@@ -97,16 +97,6 @@ func (p *plan) Definition(hash string) *core.Definition {
 		}
 	}
 	return nil
-}
-
-// ChildrenOf returns the definitions of a workflow's child orders and, recursively, of their child orders.
-func ChildrenOf(d *core.Definition) (all []*core.Definition) {
-	for i := range d.Steps {
-		if e := d.Steps[i].Each; e != nil && e.Child != nil {
-			all = append(append(all, e.Child), ChildrenOf(e.Child)...)
-		}
-	}
-	return all
 }
 
 // DefOf returns the definition that a task pins.

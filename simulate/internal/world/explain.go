@@ -90,7 +90,7 @@ func (sc *Scenario) overstates() bool {
 	if len(sc.Overstated()) > 0 {
 		return true
 	}
-	for _, def := range WithChildren(sc.Definition) {
+	for _, def := range sc.Definition.WithChildren() {
 		for agent, d := range def.Agents {
 			if forgets := sc.Services[agent].Forgets; forgets > 0 && (d.KeyRetention == 0 ||
 				forgets < d.KeyRetention) {
@@ -105,7 +105,7 @@ func (sc *Scenario) overstates() bool {
 // that the service of an agent has.
 func (sc *Scenario) Overstated() (all []Overstatement) {
 	strength := []core.Grade{core.Plain, core.Idempotent, core.Fenced}
-	for _, def := range WithChildren(sc.Definition) {
+	for _, def := range sc.Definition.WithChildren() {
 		for i := range def.Steps {
 			d := &def.Steps[i]
 			for _, agent := range d.AllAgents() {
@@ -123,9 +123,4 @@ func (sc *Scenario) Overstated() (all []Overstatement) {
 type Overstatement struct {
 	Workflow, Step, Agent string
 	Declared, Offered     core.Grade
-}
-
-// WithChildren returns a definition and the definitions of its child orders.
-func WithChildren(def *core.Definition) []*core.Definition {
-	return append([]*core.Definition{def}, ChildrenOf(def)...)
 }

@@ -3,7 +3,6 @@ package world
 import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
-	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
 // History holds the data that the checks keep about an order.
@@ -32,8 +31,7 @@ type History struct {
 	Reminded map[string]core.Time // times at which reminders were decided, by key
 }
 
-// NewHistory returns an empty History.
-func NewHistory() History {
+func newHistory() History {
 	return History{
 		Received: map[int]bool{}, Reported: map[int]string{}, Alerts: map[string]bool{},
 		Requests: map[string]string{}, Meant: map[string]string{}, Holders: map[string]string{},
@@ -62,10 +60,11 @@ type Order struct {
 	Seen     History
 }
 
-// Born records a child order when its task is stored for the first time.
-func (w *Simulation) Born(t *protocol.Task) *Order {
-	o := &Order{Id: t.OrderID, Acked: true, Seen: NewHistory()}
+// NewOrder adds an order. The zero SubmitOrder belongs to a child order, which has no submission.
+func (w *Simulation) NewOrder(id string, submit message.SubmitOrder) *Order {
+	submit.OrderID = id
+	o := &Order{Id: id, Submit: submit, Seen: newHistory()}
 	w.AllOrders = append(w.AllOrders, o)
-	w.ByID[o.Id] = o
+	w.ByID[id] = o
 	return o
 }

@@ -1,6 +1,7 @@
 package world
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -31,14 +32,20 @@ type Letter struct {
 	Sent     int64
 	Visible  int64
 	Received int
-	Receipt  int
+}
+
+// receipt names the last delivery of the message.
+func (l *Letter) receipt() string { return strconv.Itoa(l.Id) + "/" + strconv.Itoa(l.Received) }
+
+// Find returns the index of the message with the receipt, or -1 if the receipt is no longer valid.
+func (q *Queue) Find(receipt string) int {
+	return slices.IndexFunc(q.Messages, func(l *Letter) bool { return l.receipt() == receipt })
 }
 
 // Delivery returns a message in the form that a consumer gets.
 func (q *Queue) Delivery(l *Letter) port.Delivery {
 	return port.Delivery{
-		Message: l.Message, ID: strconv.Itoa(l.Id), Receipt: strconv.Itoa(l.Id) + "/" +
-			strconv.Itoa(l.Receipt),
-		Received: l.Received, SentAt: time.UnixMilli(q.W.Start + l.Sent).UTC(),
+		Message: l.Message, ID: strconv.Itoa(l.Id), Receipt: l.receipt(), Received: l.Received,
+		SentAt: time.UnixMilli(q.W.Start + l.Sent).UTC(),
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/demo/runner"
+	"github.com/stepkeeper/stepkeeper/demo/stage"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
 
@@ -25,7 +26,7 @@ func TestDemo(t *testing.T) {
 				len(files) != 1 {
 				t.Errorf("the built-in workflow is not there: %v %v", files, err)
 			}
-			return runner.Report{Submitted: 3}, c.err
+			return runner.Report{Progress: stage.Progress{Lines: 3}}, c.err
 		}}
 		x.run(t, "demo", "--seed", "7").want(t, c.want)
 		require.EqualValues(t, 7, got.Seed)
