@@ -37,7 +37,6 @@ const (
 	CodeInternal    = "internal"
 
 	CodeStoreDamaged = "store-damaged" // the whole store is damaged; a person has to restore it
-
 	codeOtherContent = "other-content"
 )
 

@@ -10,9 +10,8 @@ import (
 )
 
 const (
-	pollWait   = 20 * time.Second
-	visibility = 30 * time.Second
-
+	pollWait          = 20 * time.Second
+	visibility        = 30 * time.Second
 	schedulerCapacity = 240 // messages of each of the Scheduler's queues that are handled at once
 )
 

@@ -69,9 +69,6 @@ func listQueues(c *call) (any, error) {
 	return out, nil
 }
 
-// queueAttributes are the names that SQS knows. GetQueueAttributes leaves out an attribute that no queue here has.
-var queueAttributes = types.QueueAttributeName("").Values()
-
 func getQueueAttributes(c *call) (any, error) {
 	var in struct {
 		QueueURL       string `json:"QueueUrl"`
@@ -80,8 +77,8 @@ func getQueueAttributes(c *call) (any, error) {
 	if err := c.read(&in); err != nil {
 		return nil, err
 	}
-	for _, name := range in.AttributeNames {
-		if !slices.Contains(queueAttributes, types.QueueAttributeName(name)) {
+	for _, name := range in.AttributeNames { // SQS leaves out the attributes that a queue lacks
+		if !slices.Contains(types.QueueAttributeName("").Values(), types.QueueAttributeName(name)) {
 			return nil, bad("InvalidAttributeName", "Unknown Attribute %.60s.", name)
 		}
 	}
