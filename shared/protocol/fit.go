@@ -65,7 +65,6 @@ func (s *Step) fits(d *core.StepDefinition) bool {
 	if s.Attempt < 1 || !slices.Contains(claimedStates[kind], s.State) {
 		return false
 	}
-	again := s.State == core.Pending || s.State == core.Failed
 	switch kind {
 	case core.KindCall:
 		return (s.State != core.Processing || !s.Claim.Undo) &&
@@ -73,7 +72,7 @@ func (s *Step) fits(d *core.StepDefinition) bool {
 	case core.KindWait:
 		return !s.Claim.Undo
 	case core.KindAnswer:
-		return again || !s.Claim.Undo && s.Answers != nil
+		return s.State == core.Pending || s.State == core.Failed || !s.Claim.Undo && s.Answers != nil
 	case core.KindEach:
 		return s.Children != nil
 	}

@@ -72,7 +72,7 @@ func (s *Step) endedWell() bool {
 func (s step) failIfNoneLeft() {
 	left := 0
 	last := ""
-	var lastAt core.Time
+	lastAt := core.Time(0)
 	for n, i := range s.def.Members(s.i) {
 		m := &s.t.Steps[i]
 		switch {

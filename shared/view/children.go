@@ -22,9 +22,8 @@ type Children struct {
 	Reason   string   `json:"reason,omitempty" doc:"why the first failed child order failed, or why no more are started"`
 	Undo     bool     `json:"undo,omitempty" doc:"true if the child orders are being undone"`
 	Stopped  []string `json:"stopped,omitempty" nullable:"false" doc:"IDs of the child orders that have reported that they wait for the operator"`
-	// Repeat is set for a step that is repeated. Count is then the number of iterations that have begun.
-	Repeat  *Repeat  `json:"repeat,omitempty" doc:"set for a step that is repeated; count is then the number of iterations that have begun"`
-	InDoubt []string `json:"inDoubt,omitempty" nullable:"false" doc:"IDs of the child orders that cannot be undone: they were closed by hand, or are no longer stored"`
+	Repeat   *Repeat  `json:"repeat,omitempty" doc:"set for a step that is repeated; count is then the number of iterations that have begun"`
+	InDoubt  []string `json:"inDoubt,omitempty" nullable:"false" doc:"IDs of the child orders that cannot be undone: they were closed by hand, or are no longer stored"`
 }
 
 // maxOpen is the number of running child orders that a view names.

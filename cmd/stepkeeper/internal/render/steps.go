@@ -216,6 +216,8 @@ func (p Page) note(s view.Step, t view.Task) string {
 // waiting describes what a Waiting step waits for.
 func (p Page) waiting(s view.Step, t view.Task) []string {
 	switch {
+	case s.Withdrawn != 0 && s.Children == nil: // it ends with the resubmit
+		return nil
 	case s.Any != nil:
 		return []string{
 			fmt.Sprintf("waits for %d of %s", s.Any.Enough, strings.Join(s.Any.Members, ", ")), p.first(s, t),
