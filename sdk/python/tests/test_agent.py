@@ -115,6 +115,15 @@ def test_failures(error, outcome, code, after):
     assert "output" not in reply
 
 
+class Textless(Exception):
+    def __str__(self):
+        raise AttributeError("coat")
+
+
+def test_an_error_whose_text_cannot_be_read_is_a_failure():
+    assert Bench(fail(Textless())).reply()["error"] == {"code": "failed", "message": "Textless"}
+
+
 def test_the_text_of_a_missing_variable_names_the_error():
     assert Bench(fail(KeyError("COATS_URL"))).reply()["error"]["message"] == "KeyError('COATS_URL')"
 

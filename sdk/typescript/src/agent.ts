@@ -6,7 +6,7 @@ import { SQS, type Message } from "@aws-sdk/client-sqs";
 import { Conflict, DynamoLedger, enter, FileLedger, leave, refuse, Silent,
   type Entry, type Ledger } from "./ledger.js";
 import { about, classify, encode, Later, MAX_RAW, Newer, Permanent, readable, readRequest, redact, SCHEMA, shortest,
-  type Call, type Failure, type Request } from "./message.js";
+  textOf, type Call, type Failure, type Request } from "./message.js";
 
 const LEDGER_TIME = 2000; // milliseconds of a handling for its ledger
 const RESERVE = 2000; // milliseconds of an invocation of Lambda for the return of unfinished messages
@@ -294,7 +294,7 @@ class Handling {
     if (why instanceof Silent) return undefined;
     const failure = classify(why), error = about(failure);
     // Other members of an error may be those of a call, such as its headers.
-    const trace = why === failure ? [] : [redact((why instanceof Error && why.stack || String(why)).slice(0, MAX_RAW))];
+    const trace = why === failure ? [] : [redact((why instanceof Error && why.stack || textOf(why)).slice(0, MAX_RAW))];
     this.log("a request failed: " + failure.code, ...trace);
     if (this.pivot && failure.noEffect && !this.noEffect) await this.prove(failure);
     const noEffect = this.noEffect || undefined;

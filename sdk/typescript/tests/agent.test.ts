@@ -51,6 +51,7 @@ test("failures", async () => {
     [new Later("it was called", { code: "unauthorized" }), "retry-later", "failed", 0],
     [new Error("boom"), "retry-later", "failed", 0],
     ["a string", "retry-later", "failed", 0],
+    [Object.create(null), "retry-later", "failed", 0],
     [new Permanent("x", { code: "a\nb\u202e" }), "failed", "a b ", undefined],
     [new Permanent("x", { code: "überzogen" }), "failed", "überzogen", undefined],
     [new Permanent("x", { code: "é".repeat(40) }), "failed", "é".repeat(32), undefined],
