@@ -312,8 +312,10 @@ class Handling {
     const { task: orderId, ...identity } = r.identity, began = agent.ticks();
     const ending = new AbortController(), over = new DOMException("the time is over", "TimeoutError");
     let sent = 0, timer: NodeJS.Timeout | undefined; // the time of the last report of progress
-    const remaining = () =>
-      Math.max(0, Math.min(this.until, began + r.limit, (sent || began) + r.timeout) - agent.ticks());
+    const remaining = () => { // the time while the machine sleeps counts only by the clock
+      const end = Math.min(this.until, began + r.limit, (sent || began) + r.timeout);
+      return Math.max(0, Math.min(end - agent.ticks(), r.stop - agent.now()));
+    };
     const watch = () => { // aborts the signal when the time is over
       clearTimeout(timer);
       timer = setTimeout(() => ending.abort(over), Math.min(remaining(), MAX_TIMER));
@@ -363,7 +365,8 @@ class Handling {
     const now = this.agent.now();
     const slack = r.stopBy - (r.claimedAt ?? r.stopBy) - r.timeout; // negative if the claim's time is unknown
     const late = now + r.timeout > r.stopBy && slack > 2 * (r.stopBy - r.stop);
-    if (this.agent.ticks() >= this.until || (plain && late)) { // an interrupted call of a plain service is in doubt
+    // An interrupted call of a plain service is in doubt.
+    if (now >= r.stop || this.agent.ticks() >= this.until || (plain && late)) {
       const failure = new Later("the time was too short for a call", { code: "ledger", noEffect: true });
       await (pivot ? this.prove(failure) : this.leave(failure));
       throw new Silent();
