@@ -176,8 +176,9 @@ func repliesWith(ctx context.Context, t *testing.T, endpoint string, change map[
 			})
 			maps.Copy(reply, change)
 			body, errBody := json.Marshal(reply)
-			if err := errors.Join(err, errBody, replies.Send(ctx, []port.Message{{Body: body}})[0],
-				requests.Delete(ctx, []string{d.Receipt})[0]); err != nil {
+			whole := context.WithoutCancel(ctx) // the trials may end before the response to a delete
+			if err := errors.Join(err, errBody, replies.Send(whole, []port.Message{{Body: body}})[0],
+				requests.Delete(whole, []string{d.Receipt})[0]); err != nil {
 				t.Error(err)
 			}
 		}

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -28,12 +29,17 @@ type Failure struct {
 	RetryAfter time.Duration
 	// Code is a short, stable word, such as "http-422" or "card-declined". The worker keeps at most 64 bytes.
 	Code string
-	Err  error
+	Err  error // nil means that Code is the text
 }
 
 // Error returns the text of the wrapped error. The text goes into the state store, so it must not contain
 // secrets.
-func (f *Failure) Error() string { return f.Err.Error() }
+func (f *Failure) Error() string {
+	if f.Err == nil {
+		return cmp.Or(f.Code, core.CodeFailed)
+	}
+	return f.Err.Error()
+}
 
 // Unwrap returns the wrapped error.
 func (f *Failure) Unwrap() error { return f.Err }

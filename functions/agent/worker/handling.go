@@ -346,7 +346,8 @@ func (h *handling) call(ctx context.Context) (out json.RawMessage, err error) {
 	defer h.recovered(&err)
 	value, err := h.op.Run(ctx, h.asCall())
 	if err != nil {
-		return nil, err
+		f := classify(err) // here, because the text of an error may panic
+		return nil, &f
 	}
 	return encode(value)
 }

@@ -190,6 +190,12 @@ func TestOutcomes(t *testing.T) {
 			func(context.Context, worker.Call) (any, error) { panic("secret") }, core.OutcomeRetryLater,
 			"panic", "log", 0,
 		},
+		"a failure without an error": {
+			always(nil, &worker.Failure{Permanent: true, Code: "no-funds"}), core.OutcomeFailed, "no-funds", "no-funds", 0,
+		},
+		"an error without a text": {
+			always(nil, (*worker.Failure)(nil)), core.OutcomeRetryLater, "panic", "log", 0,
+		},
 		"too large": {
 			always(strings.Repeat("x", worker.MaxOutput), nil), core.OutcomeFailed, "output-too-large",
 			"49152", 0,

@@ -335,7 +335,8 @@ class _Handling:
     def _remaining(self) -> float:
         m, before = self.request, self.sent or self.began_at
         end = min(self.until, self.began_at + m["limit"], before + m["timeout"])
-        return max(0, end - self.agent.ticks()) / 1000
+        # The time while the machine sleeps counts only by the clock.
+        return max(0, min(end - self.agent.ticks(), self.stop - self.agent.now())) / 1000
 
     def _progress(self, percent: float = 0, note: str = "") -> None:
         now, m = self.agent.ticks(), self.request
@@ -387,7 +388,7 @@ class _Handling:
         """Reports whether the time is too short. An interrupted call of a plain service is in doubt."""
         now, m = self.agent.now(), self.request
         late = self.plain and m["claimedAt"] and now + m["timeout"] > m["stopBy"]
-        return self.agent.ticks() >= self.until or bool(
+        return now >= self.stop or self.agent.ticks() >= self.until or bool(
             late and m["stopBy"] - m["claimedAt"] - m["timeout"] > 2 * (m["stopBy"] - self.stop))
 
     def _move(self, decide: Callable[[book.Entry], tuple[book.Entry, Any]]) -> tuple[book.Entry, Any]:

@@ -73,7 +73,15 @@ class Failure(Exception):
 
     def text(self) -> str:
         """Returns the text as it is sent and stored."""
-        return readable(str(self))
+        return readable(_text(self))
+
+
+def _text(error: Exception) -> str:
+    """Returns the text of an exception, whose __str__ may raise another one."""
+    try:
+        return repr(error) if isinstance(error, KeyError) else str(error)  # the text of a KeyError is only the key
+    except Exception:
+        return ""
 
 
 class Permanent(Failure):
@@ -104,8 +112,7 @@ def classify(error: Exception) -> Failure:
     """Returns the Failure that an exception stands for."""
     if not isinstance(error, Failure):
         code = "timeout" if isinstance(error, TimeoutError) else "failed"
-        text = repr(error) if isinstance(error, KeyError) else str(error)  # whose text is only the key
-        error = Later(text or type(error).__name__, code=code)
+        error = Later(_text(error) or type(error).__name__, code=code)
     if not error.permanent and not error.no_effect and error.code in UNCOUNTED:
         error.code = "failed"
     code = _UNPRINTABLE.sub(" ", readable(str(error.code))).encode()[:MAX_CODE]

@@ -115,6 +115,15 @@ def test_failures(error, outcome, code, after):
     assert "output" not in reply
 
 
+class Textless(Exception):
+    def __str__(self):
+        raise AttributeError("coat")
+
+
+def test_an_error_whose_text_cannot_be_read_is_a_failure():
+    assert Bench(fail(Textless())).reply()["error"] == {"code": "failed", "message": "Textless"}
+
+
 def test_the_text_of_a_missing_variable_names_the_error():
     assert Bench(fail(KeyError("COATS_URL"))).reply()["error"]["message"] == "KeyError('COATS_URL')"
 
@@ -191,8 +200,10 @@ def test_a_clock_that_is_set_gives_a_call_no_more_time(monkeypatch):
     def hang(coat, call):
         times.append(NOON - 3_600_000)
         left.append(call.remaining())
+        times.append(NOON + 3_600_000)  # as after a sleep of the machine
+        left.append(call.remaining())
     assert agent.handle(body())
-    assert 0 < left[0] <= 10
+    assert 0 < left[0] <= 10 and left[1] == 0
 
 
 def test_inputs_are_read_strictly():

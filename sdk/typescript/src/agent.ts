@@ -6,7 +6,7 @@ import { SQS, type Message } from "@aws-sdk/client-sqs";
 import { Conflict, DynamoLedger, enter, FileLedger, leave, refuse, Silent,
   type Entry, type Ledger } from "./ledger.js";
 import { about, classify, encode, Later, MAX_RAW, Newer, Permanent, readable, readRequest, redact, SCHEMA, shortest,
-  type Call, type Failure, type Request } from "./message.js";
+  textOf, type Call, type Failure, type Request } from "./message.js";
 
 const LEDGER_TIME = 2000; // milliseconds of a handling for its ledger
 const RESERVE = 2000; // milliseconds of an invocation of Lambda for the return of unfinished messages
@@ -308,7 +308,7 @@ class Handling {
     if (why instanceof Silent) return undefined;
     const failure = classify(why), error = about(failure);
     // Other members of an error may be those of a call, such as its headers.
-    const trace = why === failure ? [] : [redact((why instanceof Error && why.stack || String(why)).slice(0, MAX_RAW))];
+    const trace = why === failure ? [] : [redact((why instanceof Error && why.stack || textOf(why)).slice(0, MAX_RAW))];
     this.log("a request failed: " + failure.code, ...trace);
     if (this.pivot && failure.noEffect && !this.noEffect) await this.prove(failure);
     const noEffect = this.noEffect || undefined;
@@ -326,8 +326,10 @@ class Handling {
     const { task: orderId, ...identity } = r.identity, began = agent.ticks();
     const ending = new AbortController(), over = new DOMException("the time is over", "TimeoutError");
     let sent = 0, timer: NodeJS.Timeout | undefined; // the time of the last report of progress
-    const remaining = () =>
-      Math.max(0, Math.min(this.until, began + r.limit, (sent || began) + r.timeout) - agent.ticks());
+    const remaining = () => { // the time while the machine sleeps counts only by the clock
+      const end = Math.min(this.until, began + r.limit, (sent || began) + r.timeout);
+      return Math.max(0, Math.min(end - agent.ticks(), r.stop - agent.now()));
+    };
     const watch = () => { // aborts the signal when the time is over
       clearTimeout(timer);
       timer = setTimeout(() => ending.abort(over), Math.min(remaining(), MAX_TIMER));
@@ -377,7 +379,8 @@ class Handling {
     const now = this.agent.now();
     const slack = r.stopBy - (r.claimedAt ?? r.stopBy) - r.timeout; // negative if the claim's time is unknown
     const late = now + r.timeout > r.stopBy && slack > 2 * (r.stopBy - r.stop);
-    if (this.agent.ticks() >= this.until || (plain && late)) { // an interrupted call of a plain service is in doubt
+    // An interrupted call of a plain service is in doubt.
+    if (now >= r.stop || this.agent.ticks() >= this.until || (plain && late)) {
       const failure = new Later("the time was too short for a call", { code: "ledger", noEffect: true });
       await (pivot ? this.prove(failure) : this.leave(failure));
       throw new Silent();

@@ -53,7 +53,7 @@ export class Unauthorized extends Failure {
 
 /** Returns the Failure that an error stands for. */
 export function classify(error: unknown): Failure {
-  const { message, name } = error instanceof Error ? error : new Error(String(error));
+  const { message, name } = error instanceof Error ? error : new Error(textOf(error));
   const timeout = /^(Abort|Timeout)Error$/.test(name);
   const failure = error instanceof Failure ? error
     : new Later(message || name, { code: timeout ? "timeout" : "failed" });
@@ -62,6 +62,15 @@ export function classify(error: unknown): Failure {
   const code = readable(String(failure.code || "failed")).replace(/[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu, " ");
   failure.code = new TextDecoder().decode(Buffer.from(code).subarray(0, MAX_CODE), { stream: true });
   return failure;
+}
+
+/** Returns the text of what was thrown, whose toString may throw too. */
+export function textOf(thrown: unknown): string {
+  try {
+    return String(thrown);
+  } catch {
+    return typeof thrown;
+  }
 }
 
 /** Returns what is sent and stored of a failure. */
