@@ -168,13 +168,11 @@ func warnOfRoom(ctx context.Context, a *app.App) {
 	room, err := a.StackRoom(ctx, a.Stack, a.StackOptions())
 	switch {
 	case err != nil:
-		fmt.Fprintf(a.Streams.Err, "not checked whether the functions fit into the account's limit of "+
-			"concurrent executions: %v\n", err)
+		a.Warn("not checked whether the functions fit into the account's limit of concurrent executions: " + err.Error())
 	case !room.Fits():
-		fmt.Fprintf(a.Streams.Err, "%s: stack %s: %s. What does not fit is throttled: its messages come "+
-			"back late, and may become dead letters.\n  fix: ask for a higher quota (Service Quotas: "+
-			"AWS Lambda, Concurrent executions), or lower MaxConcurrency and deploy again\n",
-			a.Streams.Style().Bad("warning"), a.Stack, room)
+		a.Warn(fmt.Sprintf("stack %s: %s; what does not fit is throttled: its messages come back late, and may become "+
+			"dead letters; fix: ask for a higher quota (Service Quotas: AWS Lambda, Concurrent executions), or lower "+
+			"MaxConcurrency and deploy again", a.Stack, room))
 	}
 }
 

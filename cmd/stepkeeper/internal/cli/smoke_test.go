@@ -102,6 +102,8 @@ func TestSmokeReportsRoom(t *testing.T) {
 			on.room = func() (operate.Room, error) { return c.room, c.err }
 			r := smokedBy(t, on, "--orders", "1")
 			r.want(t, failure.OK, "audit: nothing found", c.want)
+			r = smokedBy(t, on, "--orders", "1", "--output", "json")
+			require.Contains(t, decodeLines(t, r.err)[0]["warning"], c.want)
 		})
 	}
 }
