@@ -152,14 +152,7 @@ func (s *submission) waitForAll(ctx context.Context, c *client.Client) error {
 
 // meanwhile shows the bar, and reports the queues without a consumer that the first open order needs, until ctx ends.
 func (s *submission) meanwhile(ctx context.Context, c *client.Client) {
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
-	for n := 1; ; n++ {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+	for n := 1; port.Sleep(ctx, time.Second) == nil; n++ {
 		s.bar.Add(0)
 		s.mu.Lock()
 		open := slices.IndexFunc(s.taken, func(l submitLine) bool { return !l.Ended })
