@@ -119,7 +119,7 @@ func (s *submission) run(ctx context.Context) error {
 		s.stored = func(id string) bool { _, err := c.Get(ctx, id); return err == nil }
 	}
 	s.bar = s.app.Streams.Progress("submitting", 0)
-	defer s.close()
+	defer func() { s.bar.Done() }() // of the wait too
 	// If SubmitAll returns nil, s.orders has returned. It is then safe to read s.err.
 	if err := c.SubmitAll(ctx, s.orders, s.answered); err != nil {
 		return s.interrupted(s.app.Explain(err, "submission"))
@@ -163,7 +163,7 @@ func (s *submission) check() error {
 
 // interrupted prints how many orders were acknowledged, and returns err. An acknowledged order continues.
 func (s *submission) interrupted(err error) error {
-	s.close()
+	s.bar.Done()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if n := len(s.taken); n > 0 && !s.app.JSON() {
