@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -103,11 +104,8 @@ func (b *builder) knownAgents() {
 func (b *builder) knownAgent(agent string, at position) {
 	if known := b.opts.KnownAgents; known != nil && !slices.Contains(known, agent) {
 		known = slices.Sorted(slices.Values(known))
-		fix := suggest.DidYouMean(agent, known, "known agents: "+strings.Join(known, ", "))
-		if len(known) == 0 {
-			fix = "name it in an agents file, and start again with this file"
-		}
-		b.report.error(at, "there is no agent "+agent, fix)
+		b.report.error(at, "there is no agent "+agent, suggest.DidYouMean(agent, known,
+			"known agents: "+cmp.Or(strings.Join(known, ", "), "none; name it in an agents file, and start again")))
 	}
 }
 

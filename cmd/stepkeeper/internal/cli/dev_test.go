@@ -219,7 +219,7 @@ func TestDevWithoutTheAgentsOfAWorkflow(t *testing.T) {
 		return embedded.Run(ctx, o)
 	}}
 	c.run(t, "dev", "--listen", "127.0.0.1:0").want(t, failure.OK,
-		"there is no agent bank; fix: name it in an agents file, and start again with this file")
+		"there is no agent bank; fix: known agents: none; name it in an agents file, and start again")
 }
 
 // A file that `agent validate` refuses is refused with the same code.

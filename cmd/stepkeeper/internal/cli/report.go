@@ -56,12 +56,6 @@ type pending struct {
 	workflow string // workflow of the order
 }
 
-func (s *submission) close() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.bar.Done()
-}
-
 // unreadable adds a record that is not sent. The report prints the results in the sequence of the file.
 func (s *submission) unreadable(l submitLine, why string) {
 	s.mu.Lock()
@@ -112,13 +106,11 @@ func (s *submission) problem(l submitLine) {
 }
 
 func (s *submission) waitForAll(ctx context.Context, c *client.Client) error {
-	s.close()
+	s.bar.Done()
 	s.bar = s.app.Streams.Progress("waiting", int64(len(s.taken)))
 	waiting, stop := context.WithCancel(ctx)
 	var meanwhile sync.WaitGroup
-	meanwhile.Go(func() {
-		port.Always(waiting, nil, "the report of what holds up an order", func() { s.meanwhile(waiting, c) })
-	})
+	meanwhile.Go(func() { s.meanwhile(waiting, c) })
 	defer meanwhile.Wait()
 	defer stop()
 	all, within := errgroup.WithContext(ctx)
@@ -152,14 +144,7 @@ func (s *submission) waitForAll(ctx context.Context, c *client.Client) error {
 
 // meanwhile shows the bar, and reports the queues without a consumer that the first open order needs, until ctx ends.
 func (s *submission) meanwhile(ctx context.Context, c *client.Client) {
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
-	for n := 1; ; n++ {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+	for n := 1; port.Sleep(ctx, time.Second) == nil; n++ {
 		s.bar.Add(0)
 		s.mu.Lock()
 		open := slices.IndexFunc(s.taken, func(l submitLine) bool { return !l.Ended })
@@ -209,7 +194,7 @@ func whyOf(e *submitError) string {
 
 // finish prints the summary. It returns an error with the worst exit code of all records.
 func (s *submission) finish() error {
-	s.close()
+	s.bar.Done()
 	if !s.app.JSON() {
 		s.sum()
 		s.notes()

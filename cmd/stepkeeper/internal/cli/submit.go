@@ -118,8 +118,8 @@ func (s *submission) run(ctx context.Context) error {
 		})
 		s.stored = func(id string) bool { _, err := c.Get(ctx, id); return err == nil }
 	}
-	s.bar = s.app.Streams.Progress("submitting", int64(s.records()))
-	defer s.close()
+	s.bar = s.app.Streams.Progress("submitting", 0)
+	defer func() { s.bar.Done() }() // of the wait too
 	// If SubmitAll returns nil, s.orders has returned. It is then safe to read s.err.
 	if err := c.SubmitAll(ctx, s.orders, s.answered); err != nil {
 		return s.interrupted(s.app.Explain(err, "submission"))
@@ -163,7 +163,7 @@ func (s *submission) check() error {
 
 // interrupted prints how many orders were acknowledged, and returns err. An acknowledged order continues.
 func (s *submission) interrupted(err error) error {
-	s.close()
+	s.bar.Done()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if n := len(s.taken); n > 0 && !s.app.JSON() {
@@ -171,29 +171,6 @@ func (s *submission) interrupted(err error) error {
 			"already is not started twice\n", view.Count(n, "order"))
 	}
 	return err
-}
-
-// records returns the number of records in the files, for the progress bar. It returns 0 if the number is
-// unknown, or if nobody sees the bar.
-func (s *submission) records() int {
-	if !s.app.Streams.ErrIsTerminal() {
-		return 0
-	}
-	n := 0
-	for _, name := range s.files {
-		info, err := os.Stat(name)
-		if err != nil || !info.Mode().IsRegular() {
-			return 0
-		}
-		f, err := os.Open(name)
-		if err != nil {
-			return 0
-		}
-		// An error is ignored here, because the submission reads the file again and reports the error.
-		_ = source.Records(f, func(source.Record) bool { n++; return true })
-		_ = f.Close()
-	}
-	return n
 }
 
 func (s *submission) orders(yield func(client.Order) bool) {

@@ -209,8 +209,6 @@ func (o *devOptions) reportFlags() []app.Flag {
 	}
 }
 
-const agentsFile = "agents.yaml"
-
 func (o *devOptions) check() error {
 	if err := checkLoopback("--listen", o.Listen); err != nil {
 		return err
@@ -247,16 +245,17 @@ func (o *devOptions) check() error {
 		return failure.New(failure.Usage, "give --workflows the folder that the file is in",
 			"%s is not a folder", o.Workflows)
 	}
-	info, err = os.Stat(cmp.Or(o.Agents, agentsFile))
+	agents := cmp.Or(o.Agents, "agents.yaml")
+	info, err = os.Stat(agents)
 	switch {
 	case o.Operations != nil || o.Agents == "" && errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
 		return app.Unread(err, "name the file that lists your agents: --agents FILE", "agents file")
 	case info.IsDir():
-		return failure.New(failure.Usage, "give --agents the file that is in it", "%s is a folder", info.Name())
+		return failure.New(failure.Usage, "give --agents the file that is in it", "%s is a folder", agents)
 	}
-	o.Agents = cmp.Or(o.Agents, agentsFile)
+	o.Agents = agents
 	return nil
 }
 

@@ -33,7 +33,7 @@ func (p Page) steps(w io.Writer, t view.Task) {
 
 // fitting takes columns out of the rows and out of the header, which it returns, until a screen has room for the notes.
 func (p Page) fitting(indent string, header []string, rows [][]string) []string {
-	notes := last(rows)
+	before, notes := measure(header, rows)
 	for _, spare := range []struct {
 		column string
 		least  int // width of the notes for which the column goes
@@ -41,10 +41,11 @@ func (p Page) fitting(indent string, header []string, rows [][]string) []string 
 		{"FIRST", notes},                   // the history has it
 		{"AGENT", min(notes, leastColumn)}, // the workflow has it
 	} {
-		if p.Style.Width() == 0 || p.Style.Width()-len(indent)-before(header, rows) >= spare.least {
+		if p.Style.Width() == 0 || p.Style.Width()-len(indent)-before >= spare.least {
 			break
 		}
 		header = without(header, rows, spare.column)
+		before, _ = measure(header, rows)
 	}
 	return header
 }

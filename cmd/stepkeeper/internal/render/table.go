@@ -25,7 +25,8 @@ func Table(w io.Writer, style streams.Style, indent string, header []string, row
 		head[i] = style.Faint(h)
 	}
 	t.AppendHeader(head)
-	if room := style.Width() - len(indent) - before(header, rows); style.Width() > 0 && room >= leastColumn {
+	before, _ := measure(header, rows)
+	if room := style.Width() - len(indent) - before; style.Width() > 0 && room >= leastColumn {
 		t.SetColumnConfigs([]table.ColumnConfig{{
 			Number: len(header), WidthMax: room, WidthMaxEnforcer: text.WrapSoft,
 		}})
@@ -51,15 +52,14 @@ func OneLine(style streams.Style, header []string, rows [][]string, spare ...str
 	if style.Width() == 0 {
 		return header
 	}
-	for _, column := range spare {
-		if style.Width()-before(header, rows) >= min(last(rows), leastColumn) {
-			break
-		}
-		header = without(header, rows, column)
+	before, last := measure(header, rows)
+	for len(spare) > 0 && style.Width()-before < min(last, leastColumn) {
+		header = without(header, rows, spare[0])
+		spare = spare[1:]
+		before, last = measure(header, rows)
 	}
-	room := max(style.Width()-before(header, rows), leastColumn)
 	for _, r := range rows {
-		r[len(r)-1] = Cut(r[len(r)-1], room)
+		r[len(r)-1] = Cut(r[len(r)-1], max(style.Width()-before, leastColumn))
 	}
 	return header
 }
@@ -73,24 +73,17 @@ func without(header []string, rows [][]string, column string) []string {
 	return slices.Delete(slices.Clone(header), at, at+1)
 }
 
-// last returns the width of the last column.
-func last(rows [][]string) (columns int) {
-	for _, r := range rows {
-		columns = max(columns, text.StringWidthWithoutEscSequences(r[len(r)-1]))
-	}
-	return columns
-}
-
-// before returns the number of columns of the screen before the last column of a table.
-func before(header []string, rows [][]string) (columns int) {
-	for i := range header[:len(header)-1] {
-		wide := text.StringWidthWithoutEscSequences(header[i])
+// measure returns the number of columns of the screen before the last column of a table, and those of the last one.
+func measure(header []string, rows [][]string) (before, last int) {
+	for i := range header {
+		before += last
+		last = text.StringWidthWithoutEscSequences(header[i])
 		for _, r := range rows {
-			wide = max(wide, text.StringWidthWithoutEscSequences(r[i]))
+			last = max(last, text.StringWidthWithoutEscSequences(r[i]))
 		}
-		columns += wide + 2
+		last += 2
 	}
-	return columns
+	return before, last - 2
 }
 
 func plainStyle() table.Style {
