@@ -59,7 +59,7 @@ var answers = map[string]map[string]string{
 	"kyc":          {"checked": `{"status":"passed"}`},
 	"papers":       {"contract": "true", "deed": "true", "receipt-came": "true"},
 	"phone":        {"typed": "4711"},
-	"reminders":    {"second-week": "true"},
+	"reminders":    {"second-week": "true", "last-days": "true"},
 	"sign-off":     {"legal": "sign", "finance": "sign", "security": "sign"},
 	"signup":       {"confirmed": "that is me"},
 	"subscription": {"period": "false"},

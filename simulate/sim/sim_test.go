@@ -56,8 +56,8 @@ func TestCheckFails(t *testing.T) {
 	require.Contains(t, corrected.logs[0], "No violation in 50 seeds")
 }
 
-// TestCheckWithoutFaults checks that a test fails if an order does not end Processed although nothing goes wrong, as the
-// command does. Advice fails no test.
+// TestCheckWithoutFaults checks that a test fails, as the command does, if an order does not end Processed although
+// nothing goes wrong. Advice fails no test.
 func TestCheckWithoutFaults(t *testing.T) {
 	r := &recorder{TB: t}
 	report := sim.Check(r, "../../examples/order/order.yaml", sim.Seeds(50), sim.Corpus(""))

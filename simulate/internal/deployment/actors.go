@@ -80,18 +80,7 @@ func putDefinitions(w *world.Simulation, all []*core.Definition) {
 // SetUp chooses the properties of the deployment and starts its processes and orders.
 func SetUp(w *world.Simulation) {
 	swarm(w)
-	for _, s := range w.AllSteps() {
-		all := s.AllAgents()
-		if s.Remind != nil {
-			all = append(all, s.Remind.Agent)
-		}
-		for _, a := range all {
-			if a != "" && !slices.Contains(w.Agents, a) {
-				w.Agents = append(w.Agents, a)
-			}
-		}
-	}
-	slices.Sort(w.Agents)
+	w.Agents = agents(w)
 	w.Embedded = w.Choose("world", "embedded", 2, 0.25) == 1
 	instances := 1
 	if !w.Embedded {
@@ -138,6 +127,18 @@ func SetUp(w *world.Simulation) {
 	}
 	start(w, instances, taken)
 	people(w)
+}
+
+// agents returns the sorted names of all agents.
+func agents(w *world.Simulation) (all []string) {
+	for _, s := range w.AllSteps() {
+		all = append(all, s.AllAgents()...)
+		if s.Remind != nil {
+			all = append(all, s.Remind.Agent)
+		}
+	}
+	slices.Sort(all)
+	return slices.DeleteFunc(slices.Compact(all), func(name string) bool { return name == "" })
 }
 
 // start starts the application and the given number of instances of each actor. The parameter taken lists the
