@@ -341,7 +341,9 @@ func TestAgentsFile(t *testing.T) {
 		services.Inventory: true, services.Payment: true, services.Shipping: false,
 	} {
 		a := all.Agents[name]
-		require.Equal(t, "http://127.0.0.1:1/"+name, string(a.URL))
+		address, err := a.URL.MarshalText()
+		require.NoError(t, err)
+		require.Equal(t, "http://127.0.0.1:1/"+name, string(address))
 		require.Len(t, a.Operations, 2, name)
 		for operation, o := range a.Operations {
 			require.Equal(t, name, homes[operation])
