@@ -186,6 +186,7 @@ func (h *overHTTP) Checks(ctx context.Context) ([]Check, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer resp.Body.Close()
 	now := time.Now()
 	health, err := answerOf[health](ctx, resp)
 	err = whole(err, "ready", given(health.Ready != nil))

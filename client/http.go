@@ -155,12 +155,12 @@ func call[T any](ctx context.Context, h *overHTTP, method, path string, header h
 	if err != nil {
 		return answer, err
 	}
+	defer resp.Body.Close()
 	return answerOf[T](ctx, resp)
 }
 
 // answerOf reads the body of a response, which is bounded.
 func answerOf[T any](ctx context.Context, resp *http.Response) (answer T, err error) {
-	defer resp.Body.Close()
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
 	switch {
 	case err != nil:

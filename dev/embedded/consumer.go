@@ -54,7 +54,7 @@ func (p *consumer) run(receiving, work context.Context) {
 			// messages then, because that consumer may still have to send their effects (P12a, who emits
 			// again).
 			if p.clock.Now().Sub(begun) < visibility {
-				// Without a delay before the next delivery, a full disk would fill the dead-letter queue within a second.
+				// Without a delay before the next delivery, a full disk would soon fill the dead-letter queue.
 				err := port.Finish(work, p.queue, deliveries, failed, visibility)
 				if err != nil {
 					p.log.Debug("not deleted, or not returned to its queue; it comes again by itself", "queue",

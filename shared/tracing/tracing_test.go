@@ -191,8 +191,7 @@ func TestFlushEndsBeforeTheInvocation(t *testing.T) {
 		tracer.Flush(ctx)
 		return ctx.Err() == nil
 	}
-	// A busy machine may run this test late.
-	require.True(t, inTime() || inTime() || inTime() || inTime())
+	require.Eventually(t, inTime, time.Minute, time.Millisecond, "a busy machine may be late more than once")
 }
 
 // A connection that ended between two invocations, as while Lambda froze the process, loses no spans.

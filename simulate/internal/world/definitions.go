@@ -23,8 +23,9 @@ func (w *Simulation) Skew() int64 {
 
 // plan holds what all runs of a scenario share.
 type plan struct {
-	// Defs lists the definitions that an order may pin (P49, move pins another definition): the workflow, a later version
-	// of it, and variants. Below lists those of child orders (P40, a step can have child orders). Known lists both.
+	// Defs lists the definitions that an order may pin (P49, move pins another definition): the workflow, a later
+	// version of it, and variants. Below lists those of child orders (P40, a step can have child orders). Known lists
+	// both.
 	Defs, Below, Known []*core.Definition
 	Forms              map[string][]byte // encoded definitions, by hash
 }
