@@ -254,7 +254,7 @@ smoke: build
 # Test the templates (needs Node). The CDK's own validation only warns, and costs processor time with every stack.
 .PHONY: test-infra
 test-infra: need-node
-	STEPKEEPER_NEED_NODE=1 CDK_VALIDATION=false JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=20 $(GO) test -vet=off -count=1 ./infra/...
+	STEPKEEPER_NEED_NODE=1 CDK_VALIDATION=false JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=20 $(GO) test -vet=off -count=1 -timeout 20m ./infra/...
 
 # Test the packages of sdk, and the grades that their agents earn (needs Python 3.11 and Node).
 .PHONY: test-sdk
