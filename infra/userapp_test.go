@@ -122,7 +122,7 @@ func TestUsersOwnApp(t *testing.T) {
 	text, err := run(".", t.TempDir())
 	require.Error(t, err)
 	require.Contains(t, text, "stepkeeper Engine cannot be deployed:")
-	require.Contains(t, text, "open agents.yaml")
+	require.Contains(t, text, "agents file agents.yaml: ")
 	require.NotContains(t, text, "goroutine ")
 	require.NotContains(t, text, "\n    at ")
 	require.NotContains(t, text, "panic:")
