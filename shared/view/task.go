@@ -16,6 +16,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -49,7 +50,7 @@ type Task struct {
 	Deadline    core.Time          `json:"deadline,omitzero"`
 	Output      json.RawMessage    `json:"output,omitempty" doc:"output of the workflow, for a Processed order"`
 	Error       *TaskError         `json:"error,omitempty" doc:"why the order stopped, was undone, or has no output"`
-	UndoneFor   *TaskError         `json:"undoneFor,omitempty" doc:"why the order was undone, if error says why its undo stopped"`
+	UndoneFor   *TaskError         `json:"undoneFor,omitempty" doc:"why the order was undone, if error says why it, or its undo, stopped"`
 	Waits       []Wait             `json:"waits,omitempty" nullable:"false" doc:"what the order's steps wait for now"`
 	UndoWait    *UndoWait          `json:"undoWait,omitempty" doc:"what the undo of the order waits for; absent if the order is not being undone"`
 	Closed      *protocol.Closing  `json:"closed,omitempty" doc:"who closed the order as it stood, and why; for a Closed order"`
@@ -301,7 +302,7 @@ func Of(t *protocol.Task, def *core.Definition) Task {
 		CancelSeen: t.Undo.CancelAsked, Parent: parentOf(t), Created: t.Created, EndedAt: t.End.At,
 		Deadline: t.Deadline.At,
 		Output:   t.Output, Error: errorOf(t.Reason),
-		UndoneFor: errorOf(t.Undo.Reason), UndoWait: undoWaitOf(t, def), Closed: t.Closing, Erased: t.Erased,
+		UndoneFor: undoneFor(t), UndoWait: undoWaitOf(t, def), Closed: t.Closing, Erased: t.Erased,
 		Verdicts: t.Commands.Verdicts, Damaged: t.Damaged, Waits: waitsOf(t, len(t.Steps)),
 		Steps: make([]Step, len(t.Steps)),
 	}
@@ -419,6 +420,36 @@ func errorOf(b protocol.Reason) *TaskError {
 		return nil
 	}
 	return &TaskError{Code: b.Code, Message: b.Text, Step: b.Step}
+}
+
+// undoneFor returns why the task is undone. It returns nil if errorOf(t.Reason) says so. For a task that a command
+// undoes, it returns the command, because this is a later cause than the failure that stopped the task before.
+func undoneFor(t *protocol.Task) *TaskError {
+	if t.Reason == (protocol.Reason{}) {
+		return nil
+	}
+	var command, who, what string
+	switch t.Undo.Why {
+	case protocol.WhyOperator:
+		command, who, what = "undo", "the operator", "asked for it"
+	case protocol.WhyCancel:
+		command, who, what = "cancel", "the caller", "cancelled it"
+	case protocol.WhyParent:
+		who, what = "the order that it is a child of", "is undone"
+	default:
+		return errorOf(t.Undo.Reason)
+	}
+	// The first undo of a run began it. Later ones continued it after it had stopped.
+	first := slices.IndexFunc(t.Commands.Verdicts, func(v protocol.Verdict) bool {
+		return v.Accepted && v.Command == command && v.At >= t.StartedAt()
+	})
+	note := ""
+	if first >= 0 {
+		who = cmp.Or(t.Commands.Verdicts[first].By, who)
+		note = t.Commands.Verdicts[first].Note
+	}
+	text := strings.TrimSuffix(who+" "+what+": "+note, ": ")
+	return &TaskError{Code: string(t.Undo.Why), Message: text}
 }
 
 func stepOf(s *protocol.Step, def *core.StepDefinition) Step {
