@@ -12,16 +12,17 @@ type Children struct {
 	Workflow string   `json:"workflow" doc:"workflow that each child order runs"`
 	Count    int      `json:"count" doc:"number of child orders; 0 before the step is reached"`
 	Ended    int      `json:"ended" doc:"number of child orders that have ended; during an undo, the number that are undone or were never started"`
-	Running  int      `json:"running" doc:"number of child orders that were asked, have not ended, and do not wait for the operator"`
+	Running  int      `json:"running" doc:"number of child orders that were asked, have not ended, and have not reported an Error"`
 	Failed   int      `json:"failed" doc:"number of child orders that ended in another state than Processed, without those that the step stopped"`
 	Tolerate int      `json:"tolerate" doc:"number of child orders that may fail"`
 	Enough   int      `json:"enough,omitempty" doc:"number of child orders that must end well; then the others are undone"`
 	Open     []string `json:"open,omitempty" nullable:"false" doc:"IDs of the first 20 child orders that run; of a step that is repeated, the iteration that runs"`
+	Events   []string `json:"events,omitempty" nullable:"false" doc:"events that only steps of the child order wait for; an answer to this order is passed on to it; absent once the step has ended or is undone"`
 	Answers  int      `json:"answers,omitempty" doc:"number of answers to events that wait for a child order that takes them"`
 	FailedAs []string `json:"failedAs,omitempty" nullable:"false" doc:"IDs of the first 20 child orders that failed"`
 	Reason   string   `json:"reason,omitempty" doc:"why the first failed child order failed, or why no more are started"`
 	Undo     bool     `json:"undo,omitempty" doc:"true if the child orders are being undone"`
-	Stopped  []string `json:"stopped,omitempty" nullable:"false" doc:"IDs of the child orders that have reported that they wait for the operator"`
+	Stopped  []string `json:"stopped,omitempty" nullable:"false" doc:"IDs of the child orders whose last report was an Error; one that was resubmitted since then is listed until it reports again"`
 	Repeat   *Repeat  `json:"repeat,omitempty" doc:"set for a step that is repeated; count is then the number of iterations that have begun"`
 	InDoubt  []string `json:"inDoubt,omitempty" nullable:"false" doc:"IDs of the child orders that cannot be undone: they were closed by hand, or are no longer stored"`
 }
@@ -62,6 +63,11 @@ func parentOf(t *protocol.Task) *Parent {
 
 func childrenOf(t *protocol.Task, s *protocol.Step, def *core.Each) *Children {
 	v := &Children{Workflow: def.Workflow, Tolerate: def.Tolerate}
+	if (s.State == core.Processing || s.State == core.Waiting) && !s.Claim.Undo {
+		for _, e := range def.Events {
+			v.Events = append(v.Events, e.Name)
+		}
+	}
 	if s.Passing != nil {
 		v.Answers = len(s.Passing.Answers)
 	}

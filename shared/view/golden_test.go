@@ -43,7 +43,9 @@ func everyKind() *core.Definition {
 				Name: "parts", Each: &core.Each{Workflow: "part", Definition: "p", Tolerate: 2},
 				Input: json.RawMessage(`"t"`),
 			},
-			{Name: "child", Each: &core.Each{Workflow: "part", Definition: "p"}},
+			{Name: "child", Each: &core.Each{
+				Workflow: "part", Definition: "p", Events: []core.PassedEvent{{Name: "signed"}, {Name: "called"}},
+			}},
 			{Name: "turns", Each: &core.Each{
 				Workflow: "all~turns", Definition: "p", Repeat: &core.Repeat{Until: "result.done", AtMost: 9},
 			}},

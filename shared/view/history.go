@@ -396,9 +396,9 @@ func (h *history) end() {
 	e := Entry{
 		At: t.End.At, Kind: EntryState, What: string(t.ProcessState), Code: t.Reason.Code, Text: t.Reason.Text,
 	}
-	if t.ProcessState == core.Compensated && t.Undo.Why == protocol.WhyOperator {
+	if cause := undoneFor(t); cause != nil && (t.ProcessState == core.Compensated || t.ProcessState == core.Cancelled) {
 		e.Code = ""
-		e.Text = "as the operator asked"
+		e.Text = cause.Message
 	}
 	h.add(e)
 	kind := protocol.EndKind(t)

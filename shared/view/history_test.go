@@ -118,7 +118,7 @@ func TestHistoryOfAnOperatorsFacts(t *testing.T) {
 		"sent request charge refund payment",
 		"received command resolve bob accepted",
 		"received command charge resolve undone ann accepted",
-		"state Compensated as the operator asked",
+		"state Compensated the operator asked for it",
 		"received command erase cid accepted asked to",
 	}, told(x, definition))
 	x.ProcessState = core.Closed

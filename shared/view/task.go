@@ -49,7 +49,7 @@ type Task struct {
 	Deadline    core.Time          `json:"deadline,omitzero"`
 	Output      json.RawMessage    `json:"output,omitempty" doc:"output of the workflow, for a Processed order"`
 	Error       *TaskError         `json:"error,omitempty" doc:"why the order stopped, was undone, or has no output"`
-	UndoneFor   *TaskError         `json:"undoneFor,omitempty" doc:"why the order was undone, if error says why its undo stopped"`
+	UndoneFor   *TaskError         `json:"undoneFor,omitempty" doc:"why the order was undone, if error says why it, or its undo, stopped"`
 	Waits       []Wait             `json:"waits,omitempty" nullable:"false" doc:"what the order's steps wait for now"`
 	UndoWait    *UndoWait          `json:"undoWait,omitempty" doc:"what the undo of the order waits for; absent if the order is not being undone"`
 	Closed      *protocol.Closing  `json:"closed,omitempty" doc:"who closed the order as it stood, and why; for a Closed order"`
@@ -301,7 +301,7 @@ func Of(t *protocol.Task, def *core.Definition) Task {
 		CancelSeen: t.Undo.CancelAsked, Parent: parentOf(t), Created: t.Created, EndedAt: t.End.At,
 		Deadline: t.Deadline.At,
 		Output:   t.Output, Error: errorOf(t.Reason),
-		UndoneFor: errorOf(t.Undo.Reason), UndoWait: undoWaitOf(t, def), Closed: t.Closing, Erased: t.Erased,
+		UndoneFor: undoneFor(t), UndoWait: undoWaitOf(t, def), Closed: t.Closing, Erased: t.Erased,
 		Verdicts: t.Commands.Verdicts, Damaged: t.Damaged, Waits: waitsOf(t, len(t.Steps)),
 		Steps: make([]Step, len(t.Steps)),
 	}

@@ -169,3 +169,43 @@ func TestUndoWait(t *testing.T) {
 	stopped.Phase = core.Undoing
 	require.Nil(t, view.Of(stopped, definition).UndoWait)
 }
+
+// A command that undoes a stopped order is a later cause than its failure. The first one of the run began the undo.
+func TestUndoneFor(t *testing.T) {
+	command := func(name, by, note string, at core.Time) protocol.Verdict {
+		return protocol.Verdict{Command: name, Accepted: by != "refused", By: by, Note: note, At: at}
+	}
+	for name, c := range map[string]struct {
+		why      protocol.Why
+		verdicts []protocol.Verdict
+		want     string
+	}{
+		"a failure": {protocol.WhyFailure, []protocol.Verdict{command("undo", "ann", "", t0+20)}, ""},
+		"the operator": {protocol.WhyOperator, []protocol.Verdict{
+			command("undo", "joe", "in the run before", t0), command("undo", "refused", "", t0+11),
+			command("cancel", "cid", "", t0+12), command("undo", "ann", "wrong address", t0+20),
+			command("undo", "bob", "again", t0+30),
+		}, "ann asked for it: wrong address"},
+		"the caller, with a name": {
+			protocol.WhyCancel, []protocol.Verdict{command("cancel", "cid", "", t0+20)}, "cid cancelled it",
+		},
+		"the caller":                     {protocol.WhyCancel, nil, "the caller cancelled it"},
+		"the parent":                     {protocol.WhyParent, nil, "the order that it is a child of is undone"},
+		"an operator whose name is gone": {protocol.WhyOperator, nil, "the operator asked for it"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			x := task()
+			x.Start.At = t0 + 10
+			x.Undo.Why = c.why
+			x.Reason = protocol.Reason{Step: "charge", Code: "declined", Text: "no money"}
+			x.Commands.Verdicts = c.verdicts
+			v := view.Of(x, nil)
+			require.Equal(t, &view.TaskError{Step: "charge", Code: "declined", Message: "no money"}, v.Error)
+			var want *view.TaskError
+			if c.want != "" {
+				want = &view.TaskError{Code: string(c.why), Message: c.want}
+			}
+			require.Equal(t, want, v.UndoneFor)
+		})
+	}
+}

@@ -60,7 +60,7 @@ func Next(t view.Task, program string) []Advice {
 	}
 	for i := range t.Steps {
 		if c := t.Steps[i].Children; c != nil && len(c.Stopped) > 0 {
-			advice = append(advice, say("see why a child has stopped", "show %s", c.Stopped[0]))
+			advice = append(advice, say("see the child that reported an Error", "show %s", c.Stopped[0]))
 		}
 	}
 	if t.Parent != nil && t.State == core.Compensated {

@@ -347,6 +347,9 @@ func Children(c *view.Children) string {
 	case c.Enough > 0:
 		text += fmt.Sprintf(", %d are enough", c.Enough)
 	}
+	if len(c.Events) > 0 {
+		text += "; passes on the event " + strings.Join(c.Events, " or ")
+	}
 	if c.Answers > 0 {
 		text += fmt.Sprintf("; answers that wait to be taken: %d", c.Answers)
 	}
@@ -357,7 +360,7 @@ func Children(c *view.Children) string {
 	for _, some := range []struct {
 		what string
 		ids  []string
-	}{{"waiting for the operator", c.Stopped}, {"to be undone by hand", c.InDoubt}} {
+	}{{"last reported an Error", c.Stopped}, {"to be undone by hand", c.InDoubt}} {
 		if len(some.ids) > 0 {
 			text += fmt.Sprintf(", %d %s: %s", len(some.ids), some.what,
 				strings.Join(some.ids[:min(len(some.ids), 3)], ", "))

@@ -171,7 +171,7 @@ func (p Page) reason(w io.Writer, t view.Task) {
 	}
 	title := "Why"
 	switch {
-	case t.State == core.Error || t.State == core.Closed:
+	case t.State == core.Error || t.State == core.Closed || t.UndoneFor != nil:
 		title = "Why it stopped"
 	case t.State == core.Processed:
 		title = "What is missing"

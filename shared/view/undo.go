@@ -1,6 +1,10 @@
 package view
 
 import (
+	"cmp"
+	"slices"
+	"strings"
+
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
@@ -41,4 +45,34 @@ func undoWaitOf(t *protocol.Task, def *core.Definition) *UndoWait {
 		w.LastEffect = s.Quiet()
 	}
 	return &w
+}
+
+// undoneFor returns why the task is undone. It returns nil if errorOf(t.Reason) says so. For a task that a command
+// undoes, it returns the command, because this is a later cause than the failure that stopped the task before.
+func undoneFor(t *protocol.Task) *TaskError {
+	if t.Reason == (protocol.Reason{}) {
+		return nil
+	}
+	var command, who, what string
+	switch t.Undo.Why {
+	case protocol.WhyOperator:
+		command, who, what = "undo", "the operator", "asked for it"
+	case protocol.WhyCancel:
+		command, who, what = "cancel", "the caller", "cancelled it"
+	case protocol.WhyParent:
+		who, what = "the order that it is a child of", "is undone"
+	default:
+		return errorOf(t.Undo.Reason)
+	}
+	// The first undo of a run began it. Later ones continued it after it had stopped.
+	first := slices.IndexFunc(t.Commands.Verdicts, func(v protocol.Verdict) bool {
+		return v.Accepted && v.Command == command && v.At >= t.StartedAt()
+	})
+	note := ""
+	if first >= 0 {
+		who = cmp.Or(t.Commands.Verdicts[first].By, who)
+		note = t.Commands.Verdicts[first].Note
+	}
+	text := strings.TrimSuffix(who+" "+what+": "+note, ": ")
+	return &TaskError{Code: string(t.Undo.Why), Message: text}
 }
