@@ -73,7 +73,7 @@ func (e *edge) stream(write func(context.Context, http.ResponseWriter)) (*huma.S
 	case e.streams <- struct{}{}:
 	default:
 		p := problem(http.StatusTooManyRequests, CodeBusy, "%d streams of events are open, which is the limit: close "+
-			"some, or start the server with more open files, as with ulimit -n 4096", cap(e.streams))
+			"some; the limit is a quarter of the open files (ulimit -n), and at most %d", cap(e.streams), manyConnections)
 		p.RetryAfter = seconds(streamsRetry)
 		return nil, p
 	}
