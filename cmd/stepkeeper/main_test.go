@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -479,6 +480,9 @@ func TestReadme(t *testing.T) {
 // The example removes its folder when its terminal is closed. Under nohup, it goes on until it is told to end.
 func TestClosedTerminal(t *testing.T) {
 	const dev = "exec stepkeeper dev --example --listen 127.0.0.1:0"
+	caught := make(chan os.Signal, 1)
+	signal.Notify(caught, syscall.SIGHUP) // a child then has the default, also if these tests run under nohup
+	defer signal.Stop(caught)
 	for line, end := range map[string]syscall.Signal{dev: syscall.SIGHUP, "trap '' HUP; " + dev: syscall.SIGTERM} {
 		folder := t.TempDir()
 		cmd := open(t).command(line)

@@ -32,6 +32,7 @@ type Config struct {
 type edge struct {
 	backend Backend
 	clock   port.Clock
+	streams chan struct{} // has an element for each open stream of events
 }
 
 // New returns the handler of everything that the embedded runtime serves. All requests below
@@ -67,7 +68,7 @@ func drained(next http.Handler) http.Handler {
 
 func routes(c Config) http.Handler {
 	useProblems()
-	e := &edge{backend: c.Backend, clock: c.Clock}
+	e := &edge{backend: c.Backend, clock: c.Clock, streams: make(chan struct{}, mostConnections())}
 	e.clock = cmp.Or[port.Clock](e.clock, port.ClockFunc(time.Now))
 	mux := http.NewServeMux()
 	doc := humago.New(mux, configOf(c.Version))

@@ -44,7 +44,7 @@ func (e *edge) registerEvents(doc huma.API) {
 			Description: "A stream of signals",
 			Content:     map[string]*huma.MediaType{eventsType: {Schema: &huma.Schema{Type: huma.TypeString}}},
 		}},
-		Errors: []int{400, 403},
+		Errors: []int{400, 403, 429},
 	}, e.changes)
 	huma.Register(doc, huma.Operation{
 		OperationID: "follow-order", Method: http.MethodGet, Path: "/v1/orders/{id}/events",
@@ -59,20 +59,40 @@ func (e *edge) registerEvents(doc huma.API) {
 			Description: "A stream of tasks",
 			Content:     map[string]*huma.MediaType{eventsType: {Schema: schemaOf[view.Task](doc)}},
 		}},
-		Errors: []int{400, 403, 404, 503},
+		Errors: []int{400, 403, 404, 429, 503},
 	}, e.events)
+}
+
+// streamsRetry is how long a client should wait after the refusal of a stream.
+const streamsRetry = 5 * time.Second
+
+// stream returns the response with a stream of events. It refuses the stream if too many are open, because each
+// takes an open file from the agents and the store.
+func (e *edge) stream(write func(context.Context, http.ResponseWriter)) (*huma.StreamResponse, error) {
+	select {
+	case e.streams <- struct{}{}:
+	default:
+		p := problem(http.StatusTooManyRequests, CodeBusy, "%d streams of events are open, which is the limit: close "+
+			"some; the limit is a quarter of the open files (ulimit -n), and at most %d", cap(e.streams), manyConnections)
+		p.RetryAfter = seconds(streamsRetry)
+		return nil, p
+	}
+	return &huma.StreamResponse{Body: func(hc huma.Context) {
+		defer func() { <-e.streams }()
+		_, w := humago.Unwrap(hc)
+		ctx, cancel := untilDrain(hc.Context())
+		defer cancel()
+		write(ctx, w)
+	}}, nil
 }
 
 func (e *edge) events(ctx context.Context, in *eventsInput) (*huma.StreamResponse, error) {
 	if _, _, err := e.backend.Task(ctx, in.ID); err != nil {
 		return nil, ofOrder(in.ID, err)
 	}
-	return &huma.StreamResponse{Body: func(hc huma.Context) {
-		_, w := humago.Unwrap(hc)
-		ctx, cancel := untilDrain(hc.Context())
-		defer cancel()
+	return e.stream(func(ctx context.Context, w http.ResponseWriter) {
 		e.writeEvents(ctx, w, in.ID, max(in.After, in.LastID))
-	}}, nil
+	})
 }
 
 // beginEvents begins a stream of events. The returned function sends events, and reports whether the reader
@@ -92,10 +112,7 @@ func beginEvents(w http.ResponseWriter) (send func(b []byte) bool) {
 }
 
 func (e *edge) changes(_ context.Context, in *changesInput) (*huma.StreamResponse, error) {
-	return &huma.StreamResponse{Body: func(hc huma.Context) {
-		_, w := humago.Unwrap(hc)
-		ctx, cancel := untilDrain(hc.Context())
-		defer cancel()
+	return e.stream(func(ctx context.Context, w http.ResponseWriter) {
 		signals := e.backend.Changes(ctx, in.Order)
 		send := beginEvents(w)
 		for send([]byte("event: changed\ndata:\n\n")) {
@@ -109,7 +126,7 @@ func (e *edge) changes(_ context.Context, in *changesInput) (*huma.StreamRespons
 				return
 			}
 		}
-	}}, nil
+	})
 }
 
 // writeEvents sends each version of a task that is newer than after. It ends if the task cannot be read. The client

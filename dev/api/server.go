@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/loopback"
@@ -20,7 +21,9 @@ const (
 	writeTimeout  = MaxWait + 30*time.Second
 	idleTimeout   = 2 * time.Minute
 	maxHeader     = 32 << 10
-	drainTimeout  = 3 * time.Second // shorter than the 5 s in which the process must end after SIGTERM
+	// largest result of mostConnections; a browser's console uses fewer than ten
+	manyConnections = 1000
+	drainTimeout    = 3 * time.Second // shorter than the 5 s in which the process must end after SIGTERM
 )
 
 // Listen opens a TCP address of the loopback interface, such as "127.0.0.1:8377". Port 0 selects a free port.
@@ -46,13 +49,14 @@ type drainKey struct{}
 func Serve(ctx context.Context, ln net.Listener, h http.Handler) error {
 	base, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
+	var open atomic.Int64
 	s := &http.Server{
-		Handler: h, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout,
+		Handler: bounded(&open, h), ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout,
 		WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
 		BaseContext: func(net.Listener) context.Context { return context.WithValue(base, drainKey{}, ctx) },
 		ErrorLog:    slog.NewLogLogger(slog.Default().Handler(), slog.LevelWarn),
 	}
-	closeUnused(s)
+	watchConnections(s, &open)
 	failed := make(chan error, 1)
 	go func() { failed <- port.Guard(nil, "the server", func() error { return s.Serve(ln) }) }()
 	select {
@@ -71,15 +75,30 @@ func Serve(ctx context.Context, ln net.Listener, h http.Handler) error {
 	return err
 }
 
-// closeUnused makes Shutdown close connections on which no request has come. Browsers open some connections
-// in advance, and Shutdown would wait for them.
-func closeUnused(s *http.Server) {
+// bounded closes connections after their response while too many are open, so that idle connections do not take the
+// open files that the agents and the store need.
+func bounded(open *atomic.Int64, next http.Handler) http.Handler {
+	most := int64(mostConnections())
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if open.Load() > most {
+			w.Header().Set("Connection", "close")
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// watchConnections counts the open connections. It also makes Shutdown close connections on which no request has
+// come. Browsers open some connections in advance, and Shutdown would wait for them.
+func watchConnections(s *http.Server, open *atomic.Int64) {
 	var unused sync.Map
 	s.ConnState = func(c net.Conn, state http.ConnState) {
-		if state == http.StateNew {
+		unused.Delete(c)
+		switch state {
+		case http.StateNew:
+			open.Add(1)
 			unused.Store(c, nil)
-		} else {
-			unused.Delete(c)
+		case http.StateClosed:
+			open.Add(-1)
 		}
 	}
 	s.RegisterOnShutdown(func() {

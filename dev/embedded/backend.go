@@ -367,6 +367,11 @@ func (s *Runtime) Health(ctx context.Context) api.Health {
 	if err := s.store.Probe(); err != nil {
 		h.Checks["store"] = err.Error()
 		h.Ready = false
+		if s.ready.Load() && !s.unwritable.Swap(true) { // Close makes the runtime unready before the store ends
+			s.log.Warn("the store cannot write, and this line does not repeat while that lasts", "error", err)
+		}
+	} else {
+		s.unwritable.Store(false)
 	}
 	h.Checks["intake"] = s.intake(h.Counts["running"])
 	for _, w := range s.workflows.infos() {

@@ -55,6 +55,7 @@ type Runtime struct {
 	unsent     sync.Map // time of the last status that could not be sent, as time.Time by receiver
 	rejects    atomic.Int64
 	ready      atomic.Bool
+	unwritable atomic.Bool // the last Health has found that the store cannot write
 	// last refusal because of MaxOpen; alertRefusals sets it to nil when fewer orders are active
 	refused atomic.Pointer[api.BusyError]
 

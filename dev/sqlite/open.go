@@ -250,7 +250,8 @@ func source(file string, pageBytes int, pragmas ...string) string {
 	return u.String()
 }
 
-// Close commits the waiting writes and unlocks the folder. Later writes fail.
+// Close commits the waiting writes and unlocks the folder. Later writes fail. It returns an error if the files were
+// removed, moved or replaced meanwhile.
 func (s *Store) Close() error {
 	var errs []error
 	s.checking.end()
@@ -261,7 +262,7 @@ func (s *Store) Close() error {
 		errs = append(errs, s.readers.Close())
 	}
 	if s.committer != nil && s.committer.writer != nil {
-		errs = append(errs, s.unmark(s.committer.writer), s.committer.writer.close(),
+		errs = append(errs, s.present(), s.unmark(s.committer.writer), s.committer.writer.close(),
 			s.committer.sequence.close())
 	}
 	s.removeEmptyLog()

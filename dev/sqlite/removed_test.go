@@ -35,7 +35,6 @@ func TestNothingIsAcknowledgedIntoARemovedFile(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			folder := filepath.Join(t.TempDir(), "data")
 			s := open(t, folder, sqlite.Options{Queues: []sqlite.QueueConfig{{Name: "status"}}})
-			defer func() { _ = s.Close() }()
 			must(t, s.Commit(t.Context(), []port.Write{creation("before")}))
 			require.NoError(t, remove(folder))
 			err := s.Commit(t.Context(), []port.Write{creation("after")})[0]
@@ -44,11 +43,13 @@ func TestNothingIsAcknowledgedIntoARemovedFile(t *testing.T) {
 			require.Error(t, queueOf(t, s, "status").Send(t.Context(), []port.Message{{Body: []byte("{}")}})[0])
 			require.ErrorContains(t, s.Probe(), "removed, moved or replaced")
 			if name != "the folder's name" {
+				require.ErrorContains(t, s.Close(), "removed, moved or replaced")
 				return
 			}
 			require.NoError(t, os.Rename(folder+"-moved", folder))
 			must(t, s.Commit(t.Context(), []port.Write{creation("after")}))
 			stored(t, s, map[string]bool{"before": true, "after": true})
+			require.NoError(t, s.Close())
 		})
 	}
 }

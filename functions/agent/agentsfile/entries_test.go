@@ -98,17 +98,37 @@ func TestEdgesOfAnAgent(t *testing.T) {
 	}
 }
 
-// A zero is not taken for the default, and every field with a default refuses it.
+// A zero is not taken for the default: each whole number, size and duration refuses it.
 func TestZeros(t *testing.T) {
 	for _, field := range []string{
 		"concurrency: 0", "batch: '0'", "timeout: 0s", "timeout: '0'", "timeout: 0", "maxResponse: 0",
-		"maxResponse: 0KiB", "retry: {tries: 0}", "retry: {initial: 0ms}", "retry: {max: 0s}", "retry: {jitter: 0}",
-		"retry: {jitter: 0.0}", "breaker: {failures: 0}", "breaker: {window: 0}", "breaker: {delay: 0s}",
-		"breaker: {probes: 0}", "breaker: {probes: &none 0}",
+		"maxResponse: 0KiB", "retry: {tries: 0}", "retry: {initial: 0ms}", "retry: {max: 0s}",
+		"breaker: {failures: 0}", "breaker: {window: 0}", "breaker: {delay: 0s}", "breaker: {probes: 0}", "breaker: {probes: &none 0}",
 	} {
 		_, err := agentsfile.Parse([]byte("agents: {a: {url: 'https://a.example', "+field+"}}"), env())
 		require.ErrorContains(t, err, "is not possible here; fix: write another value, or leave the field out", field)
 	}
+}
+
+// A jitter of 0 means no jitter, also in the compiled form. Without a number, a jitter is the default.
+func TestNoJitter(t *testing.T) {
+	for text, want := range map[string]*float64{
+		"0": new(0.0), "0.0": new(0.0), "'0'": new(0.0), "&none 0": new(0.0), "0.5": new(0.5), "null": nil, "": nil,
+	} {
+		read, err := agentsfile.Read([]byte("agents: {a: {url: 'https://a.example', retry: {jitter: " + text + "}}}"))
+		require.NoError(t, err, text)
+		compiled, err := settings.Encode(read)
+		require.NoError(t, err)
+		decoded, err := settings.Decode(compiled)
+		require.NoError(t, err)
+		require.Equal(t, want, decoded.Agents["a"].Retry.Jitter, text)
+	}
+	for _, text := range []string{"-1", "0.91"} {
+		_, err := agentsfile.Parse([]byte("agents: {a: {url: 'https://a.example', retry: {jitter: "+text+"}}}"), env())
+		require.ErrorContains(t, err, "0 to 0.9 are possible, and 0 means no jitter", text)
+	}
+	_, err := agentsfile.Read([]byte("agents: {a: {url: 'https://a.example', retry: {jitter: little}}}"))
+	require.ErrorContains(t, err, `line 1, column 56: "little" is not what is expected here; fix: write a number`)
 }
 
 func TestDefaultsAndSizes(t *testing.T) {

@@ -60,7 +60,7 @@ func explained(err error, data []byte) error {
 }
 
 // misread returns an error for the first number, size or duration that the decoder would round, or refuse without its
-// place. It also refuses a zero, because the zero value of a field means the default.
+// place. It also refuses a zero, because the zero value of these fields means the default. A fraction may be 0.
 func misread(t reflect.Type, node ast.Node) error {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -96,7 +96,7 @@ func misread(t reflect.Type, node ast.Node) error {
 			return fmt.Errorf("line %d, column %d: %.60q is not what is expected here; fix: write %s", at.Position.Line,
 				at.Position.Column, at.Value, expected(t))
 		}
-		numbers := []reflect.Kind{reflect.Int, reflect.Int64, reflect.Float64}
+		numbers := []reflect.Kind{reflect.Int, reflect.Int64}
 		if slices.Contains(numbers, t.Kind()) && zero.MatchString(at.Value) {
 			return fmt.Errorf("line %d, column %d: %.60s is not possible here; fix: write another value, or leave the "+
 				"field out for its default", at.Position.Line, at.Position.Column, at.Value)
@@ -105,7 +105,7 @@ func misread(t reflect.Type, node ast.Node) error {
 	return nil
 }
 
-// zero matches the zeros of numbers, sizes and durations.
+// zero matches the zeros of whole numbers, sizes and durations.
 var zero = regexp.MustCompile(`^(0[0.]*[ A-Za-z]*)+$`)
 
 // unnamed returns the place of the first agent without a name, such as one with the key null. It returns "" if the

@@ -45,8 +45,8 @@ type Retry struct {
 	Tries   int           `yaml:"tries" json:"tries,omitzero"`     // calls in one attempt, 1 to 20; default 3
 	Initial time.Duration `yaml:"initial" json:"initial,omitzero"` // first wait; default 200 ms
 	Max     time.Duration `yaml:"max" json:"max,omitzero"`         // longest wait; default max(5 s, Initial)
-	// fraction by which a wait may vary, up to 0.9; default 0.25; a negative value means no jitter
-	Jitter float64 `yaml:"jitter" json:"jitter,omitzero"`
+	// fraction by which a wait may vary, 0 to 0.9; nil means 0.25
+	Jitter *float64 `yaml:"jitter" json:"jitter,omitzero"`
 }
 
 // Breaker configures the circuit breakers, one for each operation.
@@ -65,16 +65,15 @@ func (r *Retry) complete() error {
 	r.Tries = cmp.Or(r.Tries, 3)
 	r.Initial = cmp.Or(r.Initial, 200*time.Millisecond)
 	r.Max = cmp.Or(r.Max, max(5*time.Second, r.Initial))
-	r.Jitter = cmp.Or(r.Jitter, 0.25)
-	r.Jitter = max(0, r.Jitter)
+	r.Jitter = cmp.Or(r.Jitter, new(0.25))
 	switch {
 	case r.Tries < 1 || r.Tries > 20:
 		return fmt.Errorf("retry: %d tries; 1 to 20 are possible", r.Tries)
 	case r.Initial < 0 || r.Max < r.Initial:
 		return fmt.Errorf("retry: the first wait %s must be positive and at most the longest, %s", r.Initial,
 			r.Max)
-	case r.Jitter > 0.9:
-		return fmt.Errorf("retry: a jitter of %g; at most 0.9 is possible, and -1 means no jitter", r.Jitter)
+	case !(*r.Jitter >= 0 && *r.Jitter <= 0.9): // so written, it refuses NaN too
+		return fmt.Errorf("retry: a jitter of %g; 0 to 0.9 are possible, and 0 means no jitter", *r.Jitter)
 	}
 	return nil
 }

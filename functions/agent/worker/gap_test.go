@@ -25,7 +25,7 @@ func TestFrozenBetweenTwoTries(t *testing.T) {
 		b := newBench(t, clock, worker.Config{
 			Retry: worker.Retry{
 				Tries: 3, Initial: time.Second,
-				Max: time.Second, Jitter: -1,
+				Max: time.Second, Jitter: new(0.0),
 			},
 			Operations: charge(func(context.Context, worker.Call) (any, error) {
 				calls++

@@ -132,7 +132,7 @@ func (g *guard) openCause() (Failure, time.Duration) {
 // backoff. wait lengthens the wait of the service, because jitter may shorten the result again.
 func (r Retry) wait(try int, asked time.Duration) time.Duration {
 	if asked > 0 {
-		return time.Duration(float64(asked) / (1 - r.Jitter))
+		return time.Duration(float64(asked) / (1 - *r.Jitter))
 	}
 	wait := r.Initial
 	for i := 1; i < try && wait < r.Max; i++ {

@@ -165,7 +165,7 @@ func (h *handling) tries(ctx context.Context) {
 		again = errors.As(err, &t) && t.again
 		if again {
 			r := h.w.Retry
-			jitter := 1 + r.Jitter*(2*h.spread()-1)
+			jitter := 1 + *r.Jitter*(2*h.spread()-1)
 			again = port.Sleep(ctx, time.Duration(jitter*float64(r.wait(h.try, t.RetryAfter)))) == nil
 		}
 	}
@@ -297,7 +297,7 @@ func (h *handling) judge(ctx context.Context, f Failure) *tried {
 	r := h.w.Retry
 	t.again = h.try < r.Tries && !f.Permanent && h.pivot != pivotNoEffect && !f.turnedAway() &&
 		!f.Requeue && ctx.Err() == nil &&
-		time.Duration((1+r.Jitter)*float64(r.wait(h.try, f.RetryAfter))) < left
+		time.Duration((1+*r.Jitter)*float64(r.wait(h.try, f.RetryAfter))) < left
 	if h.req.Grade == core.Plain && !f.NoEffect && h.op.Check == nil {
 		t.again = false // the call must not be repeated if the operation has no check
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -157,7 +158,7 @@ func TestWaitsBetweenOwnRetries(t *testing.T) {
 		took  time.Duration
 	}{
 		"doubling": {
-			worker.Retry{Tries: 6, Initial: 100 * time.Millisecond, Max: 300 * time.Millisecond, Jitter: -1},
+			worker.Retry{Tries: 6, Initial: 100 * time.Millisecond, Max: 300 * time.Millisecond, Jitter: new(0.0)},
 			busy,
 			6,
 			1200 * time.Millisecond,
@@ -165,26 +166,26 @@ func TestWaitsBetweenOwnRetries(t *testing.T) {
 		"one try": {worker.Retry{Tries: 1}, busy, 1, 0},
 		"the last does not fit": {worker.Retry{
 			Tries: 20, Initial: 4 * time.Second, Max: 4 * time.Second,
-			Jitter: -1,
+			Jitter: new(0.0),
 		}, busy, 3, 8 * time.Second},
 		"the doubled does not fit": {worker.Retry{
 			Tries: 20, Initial: 4 * time.Second, Max: 8 * time.Second,
-			Jitter: -1,
+			Jitter: new(0.0),
 		}, busy, 2, 4 * time.Second},
 		"asked for and fits": {
-			worker.Retry{Tries: 2, Jitter: -1},
+			worker.Retry{Tries: 2, Jitter: new(0.0)},
 			asked(9900 * time.Millisecond), 2,
 			9900 * time.Millisecond,
 		},
-		"asked for all of the time": {worker.Retry{Tries: 2, Jitter: -1}, asked(10 * time.Second), 1, 0},
+		"asked for all of the time": {worker.Retry{Tries: 2, Jitter: new(0.0)}, asked(10 * time.Second), 1, 0},
 		"too long with its jitter": {
-			worker.Retry{Tries: 2, Jitter: 0.25},
+			worker.Retry{Tries: 2, Jitter: new(0.25)},
 			asked(6100 * time.Millisecond), 1,
 			0,
 		},
 		"the jitter alone too long": {worker.Retry{
 			Tries: 2, Initial: 9 * time.Second, Max: 9 * time.Second,
-			Jitter: 0.25,
+			Jitter: new(0.25),
 		}, busy, 1, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -388,7 +389,7 @@ func TestEdgesOfTheConfiguration(t *testing.T) {
 	}
 	w, err := complete(worker.Retry{}, worker.Breaker{})
 	require.NoError(t, err)
-	require.Equal(t, worker.Retry{Tries: 3, Initial: 200 * time.Millisecond, Max: 5 * time.Second, Jitter: 0.25},
+	require.Equal(t, worker.Retry{Tries: 3, Initial: 200 * time.Millisecond, Max: 5 * time.Second, Jitter: new(0.25)},
 		w.Retry)
 	require.Equal(t, worker.Breaker{Failures: 5, Window: 10, Delay: 5 * time.Second, Probes: 1}, w.Breaker)
 	require.Equal(t, 5*time.Second, w.SendTimeout)
@@ -409,9 +410,11 @@ func TestEdgesOfTheConfiguration(t *testing.T) {
 		"equal waits":       {worker.Retry{Initial: second, Max: second}, worker.Breaker{}, true},
 		"longest shorter":   {worker.Retry{Initial: second, Max: second - 1}, worker.Breaker{}, false},
 		"negative wait":     {worker.Retry{Initial: -1}, worker.Breaker{}, false},
-		"jitter 0.9":        {worker.Retry{Jitter: 0.9}, worker.Breaker{}, true},
-		"jitter 0.91":       {worker.Retry{Jitter: 0.91}, worker.Breaker{}, false},
-		"no jitter":         {worker.Retry{Jitter: -5}, worker.Breaker{}, true},
+		"jitter 0.9":        {worker.Retry{Jitter: new(0.9)}, worker.Breaker{}, true},
+		"jitter 0.91":       {worker.Retry{Jitter: new(0.91)}, worker.Breaker{}, false},
+		"jitter -1":         {worker.Retry{Jitter: new(-1.0)}, worker.Breaker{}, false},
+		"jitter NaN":        {worker.Retry{Jitter: new(math.NaN())}, worker.Breaker{}, false},
+		"no jitter":         {worker.Retry{Jitter: new(0.0)}, worker.Breaker{}, true},
 		"as many failures":  {worker.Retry{}, worker.Breaker{Failures: 4, Window: 4}, true},
 		"more failures":     {worker.Retry{}, worker.Breaker{Failures: 5, Window: 4}, false},
 		"negative failures": {worker.Retry{}, worker.Breaker{Failures: -1}, false},
@@ -428,8 +431,8 @@ func TestEdgesOfTheConfiguration(t *testing.T) {
 		w, err := complete(tt.retry, tt.breaker)
 		require.Equal(t, tt.ok, err == nil, name)
 		require.Equal(t, tt.ok, worker.Validate(tt.retry, tt.breaker) == nil, name)
-		if name == "no jitter" && err == nil && w.Retry.Jitter != 0 {
-			t.Errorf("a jitter of %g", w.Retry.Jitter)
+		if name == "no jitter" {
+			require.Zero(t, *w.Retry.Jitter)
 		}
 	}
 }
