@@ -94,12 +94,12 @@ func (o *orderCommand) selectable(text app.Text, single, both []app.Flag) *cobra
 			return o.whichOrders(cmd, text)
 		}
 		if many {
-			if err := foreign(cmd, single, "an order that is named by its ID"); err != nil {
+			if err := app.Foreign(cmd, single, "an order that is named by its ID"); err != nil {
 				return err
 			}
 			return o.runMany(cmd.Context())
 		}
-		if err := foreign(cmd, pace, "orders that --where selects"); err != nil {
+		if err := app.Foreign(cmd, pace, "orders that --where selects"); err != nil {
 			return err
 		}
 		return o.run(cmd.Context())
@@ -114,16 +114,6 @@ func (o *orderCommand) whichOrders(cmd *cobra.Command, text app.Text) error {
 	}
 	return failure.New(failure.Usage, fmt.Sprintf("write `%s`; see `%s --help`", cmd.UseLine(), cmd.CommandPath()),
 		"%s needs %s", cmd.CommandPath(), text.Args.What)
-}
-
-// foreign returns an error if the user gave a flag that belongs to other orders.
-func foreign(cmd *cobra.Command, flags []app.Flag, others string) error {
-	for _, f := range flags {
-		if cmd.Flags().Changed(f.Name) {
-			return failure.New(failure.Usage, "leave it out", "--%s belongs to %s", f.Name, others)
-		}
-	}
-	return nil
 }
 
 var continueText = app.Text{
