@@ -173,8 +173,7 @@ func (o *orderCommand) runMany(ctx context.Context) error {
 			"selects orders in Error unless it names a state", "no order matches, so nothing was sent")
 	}
 	if o.dryRun {
-		o.printPlan(orders)
-		return nil
+		return o.printPlan(orders)
 	}
 	if err := o.confirmMany(orders); err != nil {
 		return err
@@ -279,21 +278,26 @@ func some(ids []string) string {
 	return strings.Join(ids, " ")
 }
 
-// printPlan prints what would happen to each order of a dry run.
-func (o *orderCommand) printPlan(orders []bulk.Order) {
+// printPlan prints what would happen to each order of a dry run. Like each, it returns an error with the code Refused
+// if an order would refuse the command.
+func (o *orderCommand) printPlan(orders []bulk.Order) error {
 	a := o.app
 	if !a.JSON() {
 		fmt.Fprintf(a.Streams.Out, "dry run: %s, nothing was sent\n", view.Count(len(orders), "order"))
 		printGroups(a.Streams.Out, orders)
-		return
 	}
+	worst := failure.OK
 	for i := range orders {
 		line := verdictLine{Reason: orders[i].Would}
 		if orders[i].Result != "" {
 			line.Exit = failure.Refused
 		}
-		o.print(orders[i].OrderID, line)
+		worst = failure.Worst(worst, line.Exit)
+		if a.JSON() {
+			o.print(orders[i].OrderID, line)
+		}
 	}
+	return o.verdict(worst)
 }
 
 // printGroups prints how many orders have each expected effect.
