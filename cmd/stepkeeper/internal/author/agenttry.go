@@ -187,8 +187,8 @@ const killAfter = 5 * time.Second
 // asks the user to start the agent.
 func (o *agentTryOptions) start(url string, says io.Writer, stop context.CancelCauseFunc) (end func(), err error) {
 	if len(o.command) == 0 {
-		fmt.Fprintf(says, "start agent %s now, with AWS_ENDPOINT_URL_SQS=%s (and, where its "+
-			"service is plain, with its ledger)\n", o.name, url)
+		o.app.Streams.Say(fmt.Sprintf("start agent %s now, with AWS_ENDPOINT_URL_SQS=%s (and, where its service is "+
+			"plain, with its ledger)", o.name, url))
 		return func() {}, nil
 	}
 	folder, err := os.MkdirTemp("", "stepkeeper-agent-test")
