@@ -82,7 +82,7 @@ func TestPauseOfAStack(t *testing.T) {
 	r.want(t, failure.OK, "it was deployed with Paused: deploy it without to start it")
 	require.NotContains(t, r.out, "resume")
 	*p = pausable{stuck: true}
-	c.run(t, append([]string{"aws", "pause", "--timeout", "100ms"}, on...)...).want(t, failure.Unreachable,
+	c.run(t, append([]string{"aws", "pause", "--timeout", "2s"}, on...)...).want(t, failure.Unreachable,
 		"the stack Shop is not paused yet: the event source mapping of intake is still Disabling",
 		"repeat the command, or give it more time with --timeout")
 }
