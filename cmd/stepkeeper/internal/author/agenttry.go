@@ -167,7 +167,8 @@ func (o *agentTryOptions) ask(ctx context.Context, stop context.CancelCauseFunc)
 		err := cmd.Run()
 		switch {
 		case errors.Is(ctx.Err(), context.DeadlineExceeded):
-			stop(fmt.Errorf("the command of --%s did not end within %v; give it more time with --timeout", flag, o.wait))
+			stop(fmt.Errorf("the command of --%s did not end within %v; give it more time with --timeout",
+				flag, o.wait))
 		case err != nil:
 			stop(fmt.Errorf("the command of --%s failed: %w: %.500s", flag, err, errs.String()))
 		}

@@ -61,7 +61,8 @@ func TestTemplateIsPrinted(t *testing.T) {
 	}
 	s, b := streams.Test(false)
 	inJSON := app.New(s, os.Getenv)
-	require.Zero(t, inJSON.Execute(t.Context(), inJSON.Root(NewAWS(inJSON)), []string{"aws", "template", dir, "--out", to, "--output", "json"}))
+	args := []string{"aws", "template", dir, "--out", to, "--output", "json"}
+	require.Zero(t, inJSON.Execute(t.Context(), inJSON.Root(NewAWS(inJSON)), args))
 	require.Equal(t, `{"progress":"building the functions and the template …"}`+"\n", b.Err.String())
 	page, err := filepath.Abs("../../../../docs/how-to/aws-app.md")
 	require.NoError(t, err)
