@@ -221,7 +221,7 @@ func (o *SubmitOrder) Check() error {
 			"0-9 . _ : -, not begin with -, and not be . or ..", o.OrderID)
 	case o.Workflow == "":
 		return refuse(CodeMissing, "workflow", "workflow is missing; name the workflow that the order is for")
-	case !workflowPattern.MatchString(o.Workflow):
+	case !IsWorkflow(o.Workflow):
 		return refuse(CodeInvalid, "workflow", "workflow %.80q is no workflow's name: small letters, digits "+
 			"and -, at most 64, a letter first", o.Workflow)
 	case len(o.Order) == 0 || string(o.Order) == "null":
@@ -238,11 +238,17 @@ func (o *SubmitOrder) Check() error {
 	return nil
 }
 
-// orderID reports whether a new order may have this ID. It excludes "." and ".." because browsers remove them
-// from the path of a URL. It excludes a leading "-" because a command line would read the ID as a flag.
-// taskPattern permits such IDs, because existing orders may have them.
+// IsWorkflow reports whether a workflow may have this name.
+func IsWorkflow(name string) bool { return workflowPattern.MatchString(name) }
+
+// IsOrderID reports whether an order or a child order may have this ID. It excludes "." and ".." because browsers
+// remove them from the path of a URL.
+func IsOrderID(id string) bool { return taskPattern.MatchString(id) && id != "." && id != ".." }
+
+// orderID reports whether a new order may have this ID. It excludes a leading "-" because a command line would read
+// the ID as a flag. taskPattern permits such IDs, because existing orders may have them.
 func orderID(id string) bool {
-	return idPattern.MatchString(id) && id[0] != '-' && id != "." && id != ".."
+	return idPattern.MatchString(id) && IsOrderID(id) && id[0] != '-'
 }
 
 // maxDeadline is the last millisecond of the year 9999. RFC 3339 cannot express a later time.

@@ -57,22 +57,35 @@ func Differences(from, to *core.Definition, t *Task) []Difference {
 				t.Parent.Step, t.Parent.OrderID), true,
 		})
 	}
-	if !bytes.Equal(from.Order, to.Order) {
-		all = append(all, Difference{What: "the schema of its orders is another one, for new orders only"})
+	return append(all, whole(from, to)...)
+}
+
+// whole returns the differences outside the steps. The hop budget, and which agents there are, follow from the steps.
+func whole(from, to *core.Definition) (all []Difference) {
+	for _, c := range []struct {
+		what    string
+		differs bool
+	}{
+		{"the schema of its orders is another one, for new orders only", !bytes.Equal(from.Order, to.Order)},
+		{"the output of the workflow is another one", !bytes.Equal(from.Output, to.Output)},
+		{
+			"the deadline of the workflow is another one",
+			from.Deadline != to.Deadline || from.OnDeadline != to.OnDeadline,
+		},
+		{"grace or tellAfter is another one", from.Grace != to.Grace || from.ResendAfter != to.ResendAfter},
+		{
+			"the status messages or alerts are others",
+			from.AlertUndone != to.AlertUndone || from.Events != to.Events || !slices.Equal(from.Notify, to.Notify),
+		},
+	} {
+		if c.differs {
+			all = append(all, Difference{What: c.what})
+		}
 	}
-	if !bytes.Equal(from.Output, to.Output) {
-		all = append(all, Difference{What: "the output of the workflow is another one"})
-	}
-	if from.Deadline != to.Deadline || from.OnDeadline != to.OnDeadline || from.HopBudget != to.HopBudget ||
-		from.Grace != to.Grace ||
-		from.ResendAfter != to.ResendAfter || from.AlertUndone != to.AlertUndone ||
-		from.Events != to.Events || !slices.Equal(from.Notify, to.Notify) ||
-		!maps.Equal(from.Agents, to.Agents) {
-		all = append(all,
-			Difference{
-				What: "the deadline, the limits, the status messages, the alerts or the times of agents " +
-					"are others",
-			})
+	for _, name := range slices.Sorted(maps.Keys(from.Agents)) {
+		if n, both := to.Agents[name]; both && n != from.Agents[name] {
+			all = append(all, Difference{What: "the times of agent " + name + " are others"})
+		}
 	}
 	return all
 }

@@ -37,7 +37,7 @@ func target(hash string, steps ...core.StepDefinition) *core.Definition {
 // A plan of a move names each part of its definition that is another one (P49), but for
 // what the other parts imply, and for what starts orders.
 func TestEachPartOfADefinitionIsCompared(t *testing.T) {
-	implied := []string{"Name", "Schema", "Hash", "Expr", "Workflow", "Child", "Tokens", "Schedule"}
+	implied := []string{"Name", "Schema", "Hash", "Expr", "Workflow", "Child", "Tokens", "Schedule", "HopBudget", "Agents"}
 	whole := func() *core.Definition {
 		return workflow(step("call"), waitStep("wait", core.Hour),
 			core.StepDefinition{Name: "answer", Answer: &core.Answer{}},
@@ -94,6 +94,13 @@ func TestDifferencesAreNamed(t *testing.T) {
 	d := moving(t)
 	to := target("fedcba", step("new"), step("a"))
 	to.Output = json.RawMessage(`{"x":1}`)
+	to.HopBudget++ // as a new step brings it
+	require.Equal(t, []protocol.Difference{{What: "the output of the workflow is another one"}},
+		slices.DeleteFunc(protocol.Differences(d.def, to, d.task), func(x protocol.Difference) bool { return x.Step != "" }))
+	to.Deadline = core.Hour
+	to.Grace++
+	to.Events = true
+	to.Agents["a-agent"] = core.AgentDefinition{ClockSkew: core.Hour}
 	var got []string
 	for _, x := range protocol.Differences(d.def, to, d.task) {
 		got = append(got, fmt.Sprintf("%s|%s|%v", x.Step, x.What, x.Refused))
@@ -101,7 +108,8 @@ func TestDifferencesAreNamed(t *testing.T) {
 	want := []string{
 		"b|it is removed, and was attempted|true", "c|it is removed|false", "new|it is new|false",
 		"|the output of the workflow is another one|false",
-		"|the deadline, the limits, the status messages, the alerts or the times of agents are others|false",
+		"|the deadline of the workflow is another one|false", "|grace or tellAfter is another one|false",
+		"|the status messages or alerts are others|false", "|the times of agent a-agent are others|false",
 	}
 	require.Equal(t, want, got)
 }

@@ -26,6 +26,8 @@ type Switched struct {
 	Queues   []string `json:"queues"`   // queues whose event source mapping was switched
 	// External lists the queues of external agents. The calls do not affect the processes of these agents.
 	External []string `json:"external"`
+	// DeployedPaused is true if the stack was deployed with Props.Paused, so that Resume refuses it.
+	DeployedPaused bool `json:"deployedPaused,omitempty"`
 }
 
 // Pause stops a deployment, named as in OpenWith: no function of the deployment starts any more. It disables
@@ -69,7 +71,7 @@ func set(ctx context.Context, c sdk.Config, name string, enabled bool) (done Swi
 	for _, step := range steps {
 		err = errors.Join(err, step(ctx))
 	}
-	done = Switched{Schedule: cmp.Or(outputs.Schedule, outputs.Rule)}
+	done = Switched{Schedule: cmp.Or(outputs.Schedule, outputs.Rule), DeployedPaused: outputs.Paused}
 	for queue, uuid := range outputs.Mappings {
 		if uuid == "" {
 			done.External = append(done.External, queue)

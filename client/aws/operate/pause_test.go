@@ -162,6 +162,9 @@ func TestPauseRefusals(t *testing.T) {
 	_, err := operate.Resume(t.Context(), s.config, "Shop")
 	require.ErrorIs(t, err, client.ErrRefused)
 	require.ErrorContains(t, err, "was deployed with Paused; deploy it without")
+	done, err := operate.Pause(t.Context(), s.config, "Shop")
+	require.NoError(t, err)
+	require.True(t, done.DeployedPaused, "Resume would refuse it")
 
 	s = newSwitches(t)
 	delete(s.outputs, "EngineScheduleName")

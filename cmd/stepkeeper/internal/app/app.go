@@ -78,8 +78,11 @@ const (
 func (a *App) JSON() bool { return a.output == outputJSON }
 
 func (a *App) setUp(cmd *cobra.Command) error {
-	if a.noColour || a.JSON() {
+	if a.noColour {
 		a.Streams.NoColour()
+	}
+	if a.JSON() {
+		a.Streams.SayJSON()
 	}
 	if a.output != outputText && a.output != outputJSON {
 		do := "use --output text or --output json"

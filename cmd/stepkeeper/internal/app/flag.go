@@ -203,6 +203,16 @@ func (about *Flag) check(f *pflag.Flag) error {
 	return nil
 }
 
+// Foreign returns an error if the user gave one of the flags, which have an effect only with others.
+func Foreign(cmd *cobra.Command, flags []Flag, others string) error {
+	for _, f := range flags {
+		if cmd.Flags().Changed(f.Name) {
+			return failure.New(failure.Usage, "leave it out", "--%s belongs to %s", f.Name, others)
+		}
+	}
+	return nil
+}
+
 // amount returns the value of a number, or the nanoseconds of a duration. It returns NaN for any other text.
 func amount(text string) float64 {
 	if d, ok := parseDuration(text); ok {

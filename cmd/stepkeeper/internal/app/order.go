@@ -3,17 +3,15 @@ package app
 import (
 	"cmp"
 	"context"
-	"regexp"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+	"github.com/stepkeeper/stepkeeper/shared/message"
 )
-
-var idPattern = regexp.MustCompile(`^[A-Za-z0-9._:~-]{1,128}$`)
 
 // CheckID returns an error if id is not a valid order ID.
 func CheckID(id string) error {
-	if !idPattern.MatchString(id) || id == "." || id == ".." {
+	if !message.IsOrderID(id) {
 		return failure.New(failure.Usage,
 			"an ID has 1 to 128 of the characters A-Z a-z 0-9 . _ : -, and is not . or ..",
 			"%.140q is no order's ID", id)

@@ -76,8 +76,13 @@ func newAgentNew(a *app.App) *cobra.Command {
 		},
 		moduleDirFlag(&o.moduleDir),
 	},
-		func(_ *cobra.Command, given []string) error {
+		func(cmd *cobra.Command, given []string) error {
 			o.Name = given[0]
+			if o.Language != "go" {
+				if err := app.Foreign(cmd, []app.Flag{{Name: "module"}}, "an agent in Go"); err != nil {
+					return err
+				}
+			}
 			return runAgentNew(o)
 		})
 }

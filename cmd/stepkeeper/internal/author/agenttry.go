@@ -2,6 +2,7 @@ package author
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/scaffold"
 	"github.com/stepkeeper/stepkeeper/functions/agent/agenttest"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
@@ -80,7 +82,7 @@ func newAgentTry(a *app.App) *cobra.Command {
 		{In: app.RunFlags, Name: "call-timeout", To: &o.probe.Timeout, Least: "1ms", Text: "limit of one call"},
 		{
 			In: app.RunFlags, Name: "timeout", To: &o.wait, Least: "1ms",
-			Text: "how long the agent may take to start, and to finish a request",
+			Text: "how long the start of the agent, a request, or a line may take",
 		},
 		{In: app.WorkflowFlags, Name: "do", To: &o.probe.Do, Text: "`name` of the operation that has the effect"},
 		{
@@ -98,7 +100,10 @@ func newAgentTry(a *app.App) *cobra.Command {
 }
 
 func (o *agentTryOptions) check() error {
+	wrong := scaffold.CheckNames(o.name, cmp.Or(o.probe.Do, "any"), cmp.Or(o.probe.Undo, "any"))
 	switch {
+	case wrong != nil:
+		return failure.Wrap(wrong, failure.Usage, "write them as the workflow does", "nothing was tried")
 	case o.probe.Do == "":
 		return failure.New(failure.Usage, "name it: --do charge",
 			"which operation has the effect is not said")
@@ -151,12 +156,20 @@ func runAgentTry(ctx context.Context, o *agentTryOptions) error {
 // service. A failed command ends the test, because the result would not be reliable.
 func (o *agentTryOptions) ask(ctx context.Context, stop context.CancelCauseFunc) {
 	sh := func(flag, line, variable string) string {
+		ctx, cancel := context.WithTimeout(ctx, o.wait)
+		defer cancel()
 		cmd := exec.CommandContext(ctx, "sh", "-c", line)
+		cmd.WaitDelay = time.Second // a child of the line may keep its output open
 		var out, errs bytes.Buffer
 		cmd.Stdout = &out
 		cmd.Stderr = &errs
 		cmd.Env = append(os.Environ(), variable)
-		if err := cmd.Run(); err != nil {
+		err := cmd.Run()
+		switch {
+		case errors.Is(ctx.Err(), context.DeadlineExceeded):
+			stop(fmt.Errorf("the command of --%s did not end within %v; give it more time with --timeout",
+				flag, o.wait))
+		case err != nil:
 			stop(fmt.Errorf("the command of --%s failed: %w: %.500s", flag, err, errs.String()))
 		}
 		return strings.TrimSpace(out.String())
@@ -187,8 +200,8 @@ const killAfter = 5 * time.Second
 // asks the user to start the agent.
 func (o *agentTryOptions) start(url string, says io.Writer, stop context.CancelCauseFunc) (end func(), err error) {
 	if len(o.command) == 0 {
-		fmt.Fprintf(says, "start agent %s now, with AWS_ENDPOINT_URL_SQS=%s (and, where its "+
-			"service is plain, with its ledger)\n", o.name, url)
+		o.app.Streams.Say(fmt.Sprintf("start agent %s now, with AWS_ENDPOINT_URL_SQS=%s (and, where its service is "+
+			"plain, with its ledger)", o.name, url))
 		return func() {}, nil
 	}
 	folder, err := os.MkdirTemp("", "stepkeeper-agent-test")

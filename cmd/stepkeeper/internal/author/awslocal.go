@@ -147,7 +147,7 @@ func needCDK() error {
 func (o *deployOptions) synthesise(ctx context.Context, dir string,
 	settings map[string]string,
 ) (*cdkapp.Assembly, error) {
-	fmt.Fprintln(o.app.Streams.Err, "building the functions and the template …")
+	o.app.Streams.Say("building the functions and the template …")
 	progress := o.app.Streams.Meanwhile("building the functions and the template", 0)
 	assembly, err := cdkapp.Synthesise(ctx, o.dir, dir, settings[emulate.Context], settings)
 	progress.Done()
@@ -194,7 +194,7 @@ func runDeploy(ctx context.Context, o *deployOptions) error {
 	if err := emulate.LocalStack(assembly.Template); err != nil {
 		return failure.Wrap(err, failure.General, "", "nothing was deployed")
 	}
-	fmt.Fprintf(o.app.Streams.Err, "deploying the stack %s to %s …\n", assembly.Stack, endpoint)
+	o.app.Streams.Say(fmt.Sprintf("deploying the stack %s to %s …", assembly.Stack, endpoint))
 	progress := o.app.Streams.Meanwhile(fmt.Sprintf("deploying %d resources", assembly.Template.Resources()),
 		7*time.Minute)
 	outputs, err := cdkapp.Deploy(ctx, c, assembly)

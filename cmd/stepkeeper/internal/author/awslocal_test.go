@@ -59,6 +59,11 @@ func TestTemplateIsPrinted(t *testing.T) {
 		"/Shop.template.json' ", "--s3-bucket BUCKET", " AssetsBucket=BUCKET AssetsPrefix=Shop/\n"} {
 		require.Contains(t, out.String(), want)
 	}
+	s, b := streams.Test(false)
+	inJSON := app.New(s, os.Getenv)
+	args := []string{"aws", "template", dir, "--out", to, "--output", "json"}
+	require.Zero(t, inJSON.Execute(t.Context(), inJSON.Root(NewAWS(inJSON)), args))
+	require.Equal(t, `{"progress":"building the functions and the template …"}`+"\n", b.Err.String())
 	page, err := filepath.Abs("../../../../docs/how-to/aws-app.md")
 	require.NoError(t, err)
 	t.Chdir(dir)

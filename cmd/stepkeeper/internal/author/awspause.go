@@ -71,6 +71,9 @@ func newSwitch(a *app.App, text app.Text,
 		case err != nil:
 			return a.NoStack(err)
 		}
+		if done.DeployedPaused { // only a pause comes here
+			next = "it was deployed with Paused: deploy it without to start it"
+		}
 		external := ""
 		if len(done.External) > 0 {
 			external = "external agents are not affected, stop or start their processes yourself: " +

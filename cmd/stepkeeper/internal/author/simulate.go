@@ -67,9 +67,18 @@ The last two state what operations return: an output, or a JSON Schema of random
 // NewSimulate returns the command `simulate`.
 func NewSimulate(a *app.App) *cobra.Command {
 	o := &simulateOptions{app: a, orders: 4, Search: simulate.Search{First: 1}, tape: "counterexample.json"}
-	return a.Command(simulateText, o.flags(), func(cmd *cobra.Command, given []string) error {
+	search := o.flags()
+	flags := append(search, app.Flag{
+		In: app.FileFlags, Name: "replay", To: &o.replay, Offer: app.Files("json"), Text: "play this `tape` instead",
+	})
+	return a.Command(simulateText, flags, func(cmd *cobra.Command, given []string) error {
 		if len(given) > 0 {
 			o.file = given[0]
+		}
+		if o.replay != "" {
+			if err := app.Foreign(cmd, search, "a search, and --replay plays a tape"); err != nil {
+				return err
+			}
 		}
 		return runSimulate(cmd.Context(), o)
 	})
@@ -80,10 +89,6 @@ func (o *simulateOptions) flags() []app.Flag {
 		{
 			In: app.FileFlags, Name: "order", To: &o.order, Offer: app.Files("json"),
 			Text: "`file` with the content of every order, JSON (default: drawn from the schema of the workflow, or an empty object)",
-		},
-		{
-			In: app.FileFlags, Name: "replay", To: &o.replay, Offer: app.Files("json"),
-			Text: "play this `tape` instead",
 		},
 		{
 			In: app.FileFlags, Name: "services", To: &o.services, Offer: app.Files("yaml", "yml"),

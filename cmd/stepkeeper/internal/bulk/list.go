@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -46,8 +45,6 @@ type Where map[string]string
 // Keys lists the valid keys of a Where.
 var Keys = []string{"state", "workflow", "step", "code", "id", "older", "late"}
 
-var workflowName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,63}$`)
-
 // query returns the query for a command. Without the key state, it selects orders in Error. An empty Where is an
 // error.
 func (w Where) query() (client.Query, error) {
@@ -77,7 +74,7 @@ func (w Where) Query(state core.State) (client.Query, error) {
 					strings.Trim(fmt.Sprint(States), "[]"))
 			}
 			q.State = States[i]
-		case key == "workflow" && !workflowName.MatchString(value):
+		case key == "workflow" && !message.IsWorkflow(value):
 			return q, fmt.Errorf("there is no workflow %.40q: its name has small letters, digits and -", value)
 		case texts[key] != nil:
 			*texts[key] = value

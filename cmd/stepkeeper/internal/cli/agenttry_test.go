@@ -91,11 +91,12 @@ func TestAgentTryEnds(t *testing.T) {
 		code failure.Code
 		says string
 	}{
-		"--effects=false -- sleep 60":                             {failure.General, "the command of --effects failed"},
-		"--effects=pwd -- sleep 60":                               {failure.General, "must print a number"},
-		"--effects=:;echo${IFS}0 -- true":                         {failure.General, "process has ended"},
-		"--effects=x -- no-such-program-at-all":                   {failure.Usage, "cannot be started"},
-		"--timeout=10ms --call-timeout=1ms --effects=echo${IFS}0": {failure.General, "did not finish with its requests"},
+		"--effects=false -- sleep 60":                           {failure.General, "the command of --effects failed"},
+		"--effects=pwd -- sleep 60":                             {failure.General, "must print a number"},
+		"--effects=:;echo${IFS}0 -- true":                       {failure.General, "process has ended"},
+		"--effects=x -- no-such-program-at-all":                 {failure.Usage, "cannot be started"},
+		"--timeout=2s --call-timeout=1ms --effects=echo${IFS}0": {failure.General, "did not finish with its requests"},
+		"--timeout=100ms --effects=sleep${IFS}60 -- sleep 60":   {failure.General, "--effects did not end within 100ms"},
 	} {
 		call{}.run(t, append([]string{"agent", "test", "desk", "--do=lend"}, strings.Fields(flags)...)...).want(t,
 			x.code, x.says)

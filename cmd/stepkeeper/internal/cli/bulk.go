@@ -94,12 +94,12 @@ func (o *orderCommand) selectable(text app.Text, single, both []app.Flag) *cobra
 			return o.whichOrders(cmd, text)
 		}
 		if many {
-			if err := foreign(cmd, single, "an order that is named by its ID"); err != nil {
+			if err := app.Foreign(cmd, single, "an order that is named by its ID"); err != nil {
 				return err
 			}
 			return o.runMany(cmd.Context())
 		}
-		if err := foreign(cmd, pace, "orders that --where selects"); err != nil {
+		if err := app.Foreign(cmd, pace, "orders that --where selects"); err != nil {
 			return err
 		}
 		return o.run(cmd.Context())
@@ -114,16 +114,6 @@ func (o *orderCommand) whichOrders(cmd *cobra.Command, text app.Text) error {
 	}
 	return failure.New(failure.Usage, fmt.Sprintf("write `%s`; see `%s --help`", cmd.UseLine(), cmd.CommandPath()),
 		"%s needs %s", cmd.CommandPath(), text.Args.What)
-}
-
-// foreign returns an error if the user gave a flag that belongs to other orders.
-func foreign(cmd *cobra.Command, flags []app.Flag, others string) error {
-	for _, f := range flags {
-		if cmd.Flags().Changed(f.Name) {
-			return failure.New(failure.Usage, "leave it out", "--%s belongs to %s", f.Name, others)
-		}
-	}
-	return nil
 }
 
 var continueText = app.Text{
@@ -183,8 +173,7 @@ func (o *orderCommand) runMany(ctx context.Context) error {
 			"selects orders in Error unless it names a state", "no order matches, so nothing was sent")
 	}
 	if o.dryRun {
-		o.printPlan(orders)
-		return nil
+		return o.printPlan(orders)
 	}
 	if err := o.confirmMany(orders); err != nil {
 		return err
@@ -289,21 +278,26 @@ func some(ids []string) string {
 	return strings.Join(ids, " ")
 }
 
-// printPlan prints what would happen to each order of a dry run.
-func (o *orderCommand) printPlan(orders []bulk.Order) {
+// printPlan prints what would happen to each order of a dry run. Like each, it returns an error with the code Refused
+// if an order would refuse the command.
+func (o *orderCommand) printPlan(orders []bulk.Order) error {
 	a := o.app
 	if !a.JSON() {
 		fmt.Fprintf(a.Streams.Out, "dry run: %s, nothing was sent\n", view.Count(len(orders), "order"))
 		printGroups(a.Streams.Out, orders)
-		return
 	}
+	worst := failure.OK
 	for i := range orders {
 		line := verdictLine{Reason: orders[i].Would}
 		if orders[i].Result != "" {
 			line.Exit = failure.Refused
 		}
-		o.print(orders[i].OrderID, line)
+		worst = failure.Worst(worst, line.Exit)
+		if a.JSON() {
+			o.print(orders[i].OrderID, line)
+		}
 	}
+	return o.verdict(worst)
 }
 
 // printGroups prints how many orders have each expected effect.

@@ -185,6 +185,11 @@ func (o *orderCommand) each(ctx context.Context,
 		o.print(id, line)
 		worst = failure.Worst(worst, line.Exit)
 	}
+	return o.verdict(worst)
+}
+
+// verdict returns the error for the worst exit code of the orders, which are printed already.
+func (o *orderCommand) verdict(worst failure.Code) error {
 	if worst != failure.OK {
 		return failure.Silent(worst, o.Command+" was not accepted for every order")
 	}

@@ -71,7 +71,7 @@ func newDeadLettersList(a *app.App) *cobra.Command {
 			o.Queue = given[0]
 			return runDeadLettersLook(cmd.Context(), o)
 		}
-		if err := foreign(cmd, flags, "the messages of one QUEUE"); err != nil {
+		if err := app.Foreign(cmd, flags, "the messages of one QUEUE"); err != nil {
 			return err
 		}
 		return runDeadLettersList(cmd.Context(), a)

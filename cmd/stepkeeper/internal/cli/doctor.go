@@ -50,7 +50,7 @@ func newDoctor(a *app.App) *cobra.Command {
 		if smoke {
 			return s.run(cmd.Context())
 		}
-		if err := foreign(cmd, own, "--smoke"); err != nil {
+		if err := app.Foreign(cmd, own, "--smoke"); err != nil {
 			return err
 		}
 		return runDoctor(cmd.Context(), a)

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/internal/awsstub"
 )
@@ -14,13 +16,18 @@ import (
 type pausable struct {
 	denied bool
 	stuck  bool // its mapping stays as it is
+	paused bool // it was deployed with Paused
 }
 
 func (p *pausable) answer(c awsstub.Call) (int, string) {
 	switch {
 	case c.Action == "cloudformation:DescribeStacks":
 		text := `<R><DescribeStacksResult><Stacks><member><Outputs>`
-		for key, value := range pausableOutputs() {
+		outputs := pausableOutputs()
+		if p.paused {
+			outputs["Paused"] = "true"
+		}
+		for key, value := range outputs {
 			text += `<member><OutputKey>Engine` + key + `</OutputKey><OutputValue>` + value + `</OutputValue></member>`
 		}
 		return http.StatusOK, text + `</Outputs></member></Stacks></DescribeStacksResult></R>`
@@ -69,8 +76,13 @@ func TestPauseOfAStack(t *testing.T) {
 	p.denied = true
 	c.run(t, append([]string{"aws", "pause"}, on...)...).want(t, failure.Refused,
 		"the permission lambda:UpdateEventSourceMapping on the event source mapping of intake is missing")
+	*p = pausable{paused: true}
+	c.run(t, append([]string{"aws", "resume"}, on...)...).want(t, failure.Refused, "was deployed with Paused")
+	r := c.run(t, append([]string{"aws", "pause"}, on...)...)
+	r.want(t, failure.OK, "it was deployed with Paused: deploy it without to start it")
+	require.NotContains(t, r.out, "resume")
 	*p = pausable{stuck: true}
-	c.run(t, append([]string{"aws", "pause", "--timeout", "100ms"}, on...)...).want(t, failure.Unreachable,
+	c.run(t, append([]string{"aws", "pause", "--timeout", "2s"}, on...)...).want(t, failure.Unreachable,
 		"the stack Shop is not paused yet: the event source mapping of intake is still Disabling",
 		"repeat the command, or give it more time with --timeout")
 }

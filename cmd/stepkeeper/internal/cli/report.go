@@ -146,19 +146,29 @@ func (s *submission) waitForAll(ctx context.Context, c *client.Client) error {
 func (s *submission) meanwhile(ctx context.Context, c *client.Client) {
 	for n := 1; port.Sleep(ctx, time.Second) == nil; n++ {
 		s.bar.Add(0)
-		s.mu.Lock()
-		open := slices.IndexFunc(s.taken, func(l submitLine) bool { return !l.Ended })
-		s.mu.Unlock()
-		if open < 0 || n%lookEvery != 0 {
+		id := s.firstOpen()
+		if id == "" || n%lookEvery != 0 {
 			continue
 		}
-		task, err := c.Get(ctx, s.taken[open].OrderID)
+		task, err := c.Get(ctx, id)
 		if err == nil { // the wait itself reports an error
 			s.mu.Lock()
 			s.unattended(submitLine{Unattended: task.Unattended})
 			s.mu.Unlock()
 		}
 	}
+}
+
+// firstOpen returns the ID of the first order that has not ended, or "".
+func (s *submission) firstOpen() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range s.taken {
+		if !s.taken[i].Ended {
+			return s.taken[i].OrderID
+		}
+	}
+	return ""
 }
 
 func (s *submission) ended(i int, task view.Task) {

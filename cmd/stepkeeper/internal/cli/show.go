@@ -58,6 +58,11 @@ func newShow(a *app.App) *cobra.Command {
 	},
 		func(cmd *cobra.Command, given []string) error {
 			o.id = given[0]
+			if o.raw || a.JSON() {
+				if err := app.Foreign(cmd, []app.Flag{{Name: "messages"}}, "the output as text"); err != nil {
+					return err
+				}
+			}
 			return runShow(cmd.Context(), o)
 		})
 }

@@ -46,7 +46,7 @@ change. With --output json each line is the whole order, or its summary.`,
 
 func newWatch(a *app.App) *cobra.Command {
 	o := &watchOptions{app: a, interval: time.Second, limit: 20}
-	return a.Command(watchText, []app.Flag{
+	flags := []app.Flag{
 		{
 			In: app.OutputFlags, Name: "interval", To: &o.interval, Least: "10ms",
 			Text: "how often to read the list (of a stack: 5s)",
@@ -55,16 +55,19 @@ func newWatch(a *app.App) *cobra.Command {
 			In: app.OutputFlags, Name: "limit", To: &o.limit, Least: "1", Most: "1000",
 			Text: "`number` of newest orders to show",
 		},
-	},
-		func(cmd *cobra.Command, given []string) error {
-			if len(given) > 0 {
-				o.id = given[0]
+	}
+	return a.Command(watchText, flags, func(cmd *cobra.Command, given []string) error {
+		if len(given) > 0 {
+			o.id = given[0]
+			if err := app.Foreign(cmd, flags, "the newest orders, without an ID"); err != nil {
+				return err
 			}
-			if a.Stack != "" && !cmd.Flags().Changed("interval") {
-				o.interval = stackInterval
-			}
-			return runWatch(cmd.Context(), o)
-		})
+		}
+		if a.Stack != "" && !cmd.Flags().Changed("interval") {
+			o.interval = stackInterval
+		}
+		return runWatch(cmd.Context(), o)
+	})
 }
 
 func runWatch(ctx context.Context, o *watchOptions) error {

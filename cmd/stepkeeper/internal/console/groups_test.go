@@ -154,6 +154,9 @@ func grouping(t *testing.T, stopped, under *[]view.Summary) http.Handler {
 				page.Orders = page.Orders[:limit]
 				page.Next = "rest"
 			}
+			if r.URL.Query().Get("oldest") == "true" {
+				return view.Page{Orders: (*under)[len(*under)-1:]}
+			}
 			return page
 		}
 		return view.Page{Orders: []view.Summary{}}
@@ -249,6 +252,19 @@ func TestGroupsAreSorted(t *testing.T) {
 	}
 }
 
+// versionsOf returns the hash and both counts of each definition on the page of a workflow.
+func versionsOf(t *testing.T, h http.Handler) string {
+	t.Helper()
+	body := shown(t, h, "/workflows/x", http.StatusOK)
+	var got []string
+	for _, m := range regexp.MustCompile(
+		`<tr id="version-(\w+)">.*?<td class="number">(\d+)</td><td class="number">(\d+)</td>|(over the newest)`).
+		FindAllStringSubmatch(body, -1) {
+		got = append(got, strings.Join(m[1:], ""))
+	}
+	return strings.Join(got, " ")
+}
+
 // The example of a group is its oldest wait, the text is that of the last failure, and the newest version is
 // listed first.
 func TestWhatIsShownOfGroups(t *testing.T) {
@@ -272,15 +288,12 @@ func TestWhatIsShownOfGroups(t *testing.T) {
 	}
 	stopped = []view.Summary{version("c", 9), version("a", 2)}
 	under = []view.Summary{version("a", 3), version("b", 5), version("d", 5), version("c", 7), version("c", 8)}
-	body := shown(t, h, "/workflows/x", http.StatusOK)
-	var got []string
-	for _, m := range regexp.MustCompile(
-		`<tr id="version-(\w)">.*?<td class="number">(\d)</td><td class="number">(\d)</td>`).
-		FindAllStringSubmatch(body, -1) {
-		got = append(got, m[1]+m[2]+m[3])
-	}
-	// those of the newest orders first
-	require.Equal(t, "c21 b10 d10 a11", strings.Join(got, " "))
+	require.Equal(t, "c21 b10 d10 a11", versionsOf(t, h), "those of the newest orders are not the first")
+	crowd := slices.Repeat([]view.Summary{version("e", 9)}, 1500)
+	crowd[1499] = version("old", 1)
+	stopped = []view.Summary{}
+	under = crowd
+	require.Equal(t, "e10000 old10 over the newest", versionsOf(t, h), "the page reads more, or misses the oldest definition")
 	failed := func(at core.Time, text string) view.Summary {
 		return view.Summary{
 			OrderID: "o", Workflow: "x", EndedAt: at,

@@ -214,20 +214,26 @@ func (s *server) workflow(ctx context.Context, r *http.Request, _ *kept) (conten
 	return content{Title: name, Template: "workflow", Data: data}, err
 }
 
+// versions counts the newest orders of each state. If there are more, the oldest order shows the definition that has been
+// in use for the longest time.
 func (s *server) versions(ctx context.Context, workflow string) (all []version, more bool, err error) {
 	by := map[string]*version{}
 	for _, state := range []core.State{core.Processing, core.Compensating, core.Error} {
-		seen := 0
-		for o, err := range s.Client.List(ctx,
-			client.Query{State: state, Workflow: workflow, PageSize: mostCounted}) {
+		q := client.Query{State: state, Workflow: workflow, PageSize: mostCounted}
+		orders, next, err := s.Client.Page(ctx, q, "")
+		if err != nil {
+			return nil, false, err
+		}
+		if next != "" {
+			more = true
+			q.Oldest = true
+			oldest, _, err := s.Client.Page(ctx, q, "")
 			if err != nil {
 				return nil, false, err
 			}
-			seen++
-			if seen > mostGrouped {
-				more = true
-				break
-			}
+			orders = append(orders, oldest...)
+		}
+		for _, o := range orders {
 			v := by[o.Definition]
 			if v == nil {
 				v = &version{Hash: o.Definition, Oldest: o.Created}

@@ -110,10 +110,10 @@ func NewDev(a *app.App) *cobra.Command {
 	o.Ready = o.ready
 	return serving(a.Command(devText, o.flags(),
 		func(cmd *cobra.Command, _ []string) error {
-			for _, name := range []string{"data", "workflows", "agents"} {
-				if o.example != "" && cmd.Flags().Changed(name) {
-					return failure.New(failure.Usage, "leave one of them out",
-						"--example has workflows, agents and data of its own, and --%s is given", name)
+			if o.example != "" {
+				own := []app.Flag{{Name: "data"}, {Name: "workflows"}, {Name: "agents"}}
+				if err := app.Foreign(cmd, own, "a run without --example, which brings its own"); err != nil {
+					return err
 				}
 			}
 			return runDev(cmd.Context(), o)

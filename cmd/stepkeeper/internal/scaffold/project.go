@@ -23,7 +23,7 @@ type Project struct {
 }
 
 // Check returns an error if the module path is not valid.
-func (p Project) Check() error { return checkPath(p.Path, "example.com/shop") }
+func (p Project) Check() error { return checkPath(p.Path) }
 
 // Write creates a folder, writes the project to it and returns the files' names. If one of the files already
 // exists, Write returns an ExistsError and writes no file.

@@ -18,6 +18,8 @@ import (
 	"slices"
 	"strings"
 	"text/template"
+
+	"golang.org/x/mod/module"
 )
 
 //go:embed template
@@ -44,30 +46,38 @@ type Agent struct {
 // Languages lists the languages of new agents.
 var Languages = []string{"go", "python", "typescript"}
 
-var (
-	namePattern = regexp.MustCompile(`^[a-z][a-z0-9-]{0,39}$`) // of agents and operations
-	pathPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._~/-]*$`)
-)
+var namePattern = regexp.MustCompile(`^[a-z][a-z0-9-]{0,39}$`)
+
+// CheckNames returns an error if an agent, or one of its operations, cannot have its name.
+func CheckNames(agent string, operations ...string) error {
+	for i, name := range append([]string{agent}, operations...) {
+		if !namePattern.MatchString(name) {
+			return fmt.Errorf("%.60q is not an %s's name; write small letters, digits and -, at most 40, a letter first",
+				name, map[bool]string{true: "agent", false: "operation"}[i == 0])
+		}
+	}
+	return nil
+}
 
 // Check returns an error if one of the fields is not valid.
 func (a Agent) Check() error {
-	const form = "small letters, digits and -, at most 40, a letter first"
+	err := CheckNames(a.Name, a.Do, a.Undo)
 	switch {
-	case !namePattern.MatchString(a.Name):
-		return fmt.Errorf("%.60q is not an agent's name; write %s", a.Name, form)
-	case !namePattern.MatchString(a.Do):
-		return fmt.Errorf("%.60q is not an operation's name; write %s", a.Do, form)
-	case !namePattern.MatchString(a.Undo):
-		return fmt.Errorf("%.60q is not an operation's name; write %s", a.Undo, form)
+	case err != nil:
+		return err
 	case a.Do == a.Undo:
 		return fmt.Errorf("the operation and its undo are both named %s; give them different names", a.Do)
+	case a.Language != "go":
+		return nil
 	}
-	return checkPath(a.Module, "example.com/agents/"+a.Name)
+	return checkPath(a.Module)
 }
 
-func checkPath(module, like string) error {
-	if !pathPattern.MatchString(module) {
-		return fmt.Errorf("%.60q is not a module path; write one like %s", module, like)
+// checkPath returns an error for a path that Go refuses, such as one with a name that Windows reserves.
+func checkPath(path string) error {
+	if err := module.CheckImportPath(path); err != nil {
+		return fmt.Errorf("%.60q is not a module path: %w; give another one with --module, like example.com/shop",
+			path, errors.Unwrap(err))
 	}
 	return nil
 }
@@ -124,11 +134,11 @@ func (a Agent) Write(dir string) ([]string, error) {
 	}
 	maps.Copy(files, own)
 	if a.Language == "go" {
-		module, err := a.Stepkeeper.files(dir, a.Module, agentModules)
+		mod, err := a.Stepkeeper.files(dir, a.Module, agentModules)
 		if err != nil {
 			return nil, err
 		}
-		maps.Copy(files, module)
+		maps.Copy(files, mod)
 	}
 	return write(dir, files)
 }

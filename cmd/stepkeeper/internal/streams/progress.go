@@ -2,7 +2,6 @@ package streams
 
 import (
 	"fmt"
-	"io"
 	"sync"
 	"time"
 
@@ -15,7 +14,7 @@ import (
 // Progress shows on standard error how far a command is, and what is left. On a terminal it is a bar, which
 // appears after a second. Other outputs get a line now and then. Its methods may be called concurrently.
 type Progress struct {
-	out   io.Writer
+	s     *Streams
 	began time.Time
 	make  func(total int64) (*mpb.Progress, *mpb.Bar) // nil without a terminal
 	stop  chan struct{}                               // closed by Done; nil without lines
@@ -80,7 +79,7 @@ func (s *Streams) Meanwhile(step string, about time.Duration) *Progress {
 }
 
 func (s *Streams) start(label string, total int64, says func(decor.Statistics) string) *Progress {
-	p := &Progress{out: s.Err, began: time.Now(), total: total}
+	p := &Progress{s: s, began: time.Now(), total: total}
 	if !s.errTerminal {
 		return p
 	}
@@ -134,7 +133,7 @@ func (p *Progress) lines(says func() string) {
 				}
 				text := says()
 				if !bar {
-					fmt.Fprintln(p.out, text)
+					p.s.Say(text)
 				}
 			}
 		})
@@ -159,7 +158,7 @@ func (p *Progress) Write(line []byte) (int, error) {
 	if p.pool != nil {
 		return p.pool.Write(line)
 	}
-	return p.out.Write(line)
+	return p.s.Err.Write(line)
 }
 
 // Add adds n completed items.

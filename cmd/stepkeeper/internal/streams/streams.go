@@ -5,6 +5,7 @@ package streams
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -23,7 +24,7 @@ type Streams struct {
 	Err io.Writer
 
 	inTerminal, outTerminal, errTerminal bool
-	colour                               bool
+	colour, json                         bool
 	size                                 func() (columns, rows int)
 }
 
@@ -88,6 +89,21 @@ func (l *locked) Write(p []byte) (int, error) {
 
 // NoColour turns colours off.
 func (s *Streams) NoColour() { s.colour = false }
+
+// SayJSON turns colours off, and makes Say print JSON.
+func (s *Streams) SayJSON() {
+	s.NoColour()
+	s.json = true
+}
+
+// Say prints on standard error what a long command does.
+func (s *Streams) Say(text string) {
+	if s.json {
+		_ = json.NewEncoder(s.Err).Encode(map[string]string{"progress": text}) // like a line, it may be lost
+		return
+	}
+	fmt.Fprintln(s.Err, text)
+}
 
 // IsTerminal reports whether standard output is a terminal.
 func (s *Streams) IsTerminal() bool { return s.outTerminal }

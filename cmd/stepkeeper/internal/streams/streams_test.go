@@ -53,6 +53,19 @@ func TestMeanwhile(t *testing.T) {
 	}
 }
 
+// With JSON a long step is reported in JSON.
+func TestMeanwhileInJSON(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, b := streams.Test(false)
+		s.SayJSON()
+		s.Say("deploying …")
+		p := s.Meanwhile("deploying", 0)
+		time.Sleep(16 * time.Second)
+		p.Done()
+		require.Equal(t, `{"progress":"deploying …"}`+"\n"+`{"progress":"deploying: 15s so far"}`+"\n", b.Err.String())
+	})
+}
+
 // A search says every 15 seconds how far it is, also where nobody sees a bar.
 func TestSearch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
