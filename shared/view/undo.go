@@ -47,7 +47,7 @@ func undoWaitOf(t *protocol.Task, def *core.Definition) *UndoWait {
 	return &w
 }
 
-// undoneFor returns why the task is undone. It returns nil if errorOf(t.Reason) says so. For a task that a command
+// undoneFor returns why the task is undone. It returns nil for a task without a Reason. For a task that a command
 // undoes, it returns the command, because this is a later cause than the failure that stopped the task before.
 func undoneFor(t *protocol.Task) *TaskError {
 	if t.Reason == (protocol.Reason{}) {
@@ -56,11 +56,16 @@ func undoneFor(t *protocol.Task) *TaskError {
 	var command, who, what string
 	switch t.Undo.Why {
 	case protocol.WhyOperator:
-		command, who, what = "undo", "the operator", "asked for it"
+		command = "undo"
+		who = "the operator"
+		what = "asked for it"
 	case protocol.WhyCancel:
-		command, who, what = "cancel", "the caller", "cancelled it"
+		command = "cancel"
+		who = "the caller"
+		what = "cancelled it"
 	case protocol.WhyParent:
-		who, what = "the order that it is a child of", "is undone"
+		who = "the order that it is a child of"
+		what = "is undone"
 	default:
 		return errorOf(t.Undo.Reason)
 	}

@@ -118,9 +118,9 @@ func New(sc Scenario, c Chooser) *Simulation {
 	w := &Simulation{
 		plan: sc.plan, Result: Result{Stats: NewStats(), Hash: 14695981039346656037}, Sc: sc, Chooser: c,
 		Def: sc.Definition, Start: Noon, Queues: map[string]*Queue{}, Services: map[string]*Remote{},
-		Ledgers: map[string]*memory.Ledger{},
-		ByID:    map[string]*Order{}, Leases: memory.NewLeases(), Answered: map[string]bool{}, Traits: map[string]Trait{},
-		Outages: map[string]int64{}, Expired: map[string]int64{}, Coming: map[string]int64{}, Enabled: map[Fault]bool{},
+		Ledgers: map[string]*memory.Ledger{}, ByID: map[string]*Order{}, Leases: memory.NewLeases(),
+		Answered: map[string]bool{}, Traits: map[string]Trait{}, Outages: map[string]int64{},
+		Expired: map[string]int64{}, Coming: map[string]int64{}, Enabled: map[Fault]bool{},
 		Nth: counters.Get().(map[Occasion]int),
 	}
 	if sc.Begun != nil {

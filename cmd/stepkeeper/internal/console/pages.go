@@ -214,8 +214,8 @@ func (s *server) workflow(ctx context.Context, r *http.Request, _ *kept) (conten
 	return content{Title: name, Template: "workflow", Data: data}, err
 }
 
-// versions counts the newest orders of each state. If there are more, the oldest order shows the definition that has been
-// in use for the longest time.
+// versions counts the newest orders of each state. If there are more, the oldest order shows the definition that has
+// been in use for the longest time.
 func (s *server) versions(ctx context.Context, workflow string) (all []version, more bool, err error) {
 	by := map[string]*version{}
 	for _, state := range []core.State{core.Processing, core.Compensating, core.Error} {
