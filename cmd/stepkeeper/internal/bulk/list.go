@@ -109,7 +109,7 @@ type Order struct {
 	// Number is the command number of the order when the list was made. If the order has accepted another
 	// command since then, the Scheduler refuses the list's command (P5, commands have a number and an ID).
 	Number int `json:"number"`
-	// Created tells the order from one of the same ID at another server. 0 means that the list is of an older version.
+	// Created tells the order from one of the same ID at another server. 0 means that it is not known.
 	Created core.Time `json:"created,omitzero"`
 	Step    string    `json:"step,omitempty"`
 	Undoing bool      `json:"undoing,omitempty"`
