@@ -223,7 +223,33 @@ func (c *Client) Submit(ctx context.Context, o Order) (Receipt, error) {
 }
 
 func (c *Client) submit(ctx context.Context, body []byte) (Receipt, error) {
-	return again(ctx, c, func(ctx context.Context) (Receipt, error) { return c.via.Submit(ctx, body) })
+	return again(ctx, c, func(ctx context.Context) (Receipt, error) {
+		r, _, err := c.via.Submit(ctx, body, 0)
+		return r, err
+	})
+}
+
+// Run submits an order and waits for its end: it is Submit and then Wait, with the errors of both. For a server,
+// an order that ends within 30 seconds takes one request.
+func (c *Client) Run(ctx context.Context, o Order) (*Task, error) {
+	body, err := rawjson.Marshal(o)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		var r Receipt
+		var t *Task
+		err := c.patiently(ctx, func(ctx context.Context) (_ bool, err error) {
+			r, t, err = c.via.Submit(ctx, body, pollWait)
+			return false, err
+		})
+		switch {
+		case err != nil || t != nil:
+			return t, err
+		case r.OrderID != "":
+			return c.Wait(ctx, o.ID)
+		}
+	}
 }
 
 // Get returns the task of an order, or ErrNotFound if the order is unknown.

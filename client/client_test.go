@@ -165,6 +165,48 @@ func TestTheServerWaits(t *testing.T) {
 	require.True(t, strings.HasPrefix(queries[1], "wait="), queries[1])
 }
 
+func TestRun(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		answers []string // one a request, the status first; "" breaks the connection
+		calls   []string
+	}{
+		{"ended in time", []string{`200 {"orderId":"o","state":"Processed","ended":true}`}, []string{"POST /v1/orders?wait=30s"}},
+		{
+			"takes longer than one request",
+			[]string{`202 {"orderId":"o","state":"Processing"}`, `200 {"orderId":"o","state":"Processed","ended":true}`},
+			[]string{"POST /v1/orders?wait=30s", "GET /v1/orders/o?wait=30s"},
+		},
+		{
+			"a lost answer is no lost order",
+			[]string{"", `200 {"orderId":"o","state":"Processed","ended":true}`},
+			[]string{"POST /v1/orders?wait=30s", "POST /v1/orders?wait=30s"},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var calls []string
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				calls = append(calls, r.Method+" "+r.URL.String())
+				answer := c.answers[len(calls)-1]
+				if answer == "" {
+					panic(http.ErrAbortHandler)
+				}
+				if strings.HasPrefix(answer, "202") {
+					w.WriteHeader(http.StatusAccepted)
+				}
+				fmt.Fprint(w, answer[len("200 "):])
+			}))
+			defer s.Close()
+			at, err := client.New(s.URL)
+			require.NoError(t, err)
+			x, err := at.Run(t.Context(), order("o"))
+			require.NoError(t, err)
+			require.Equal(t, core.Processed, x.State)
+			require.Equal(t, c.calls, calls)
+		})
+	}
+}
+
 // Every way to submit an order reports its settings that have no effect.
 func TestNotes(t *testing.T) {
 	r := newRig(t)

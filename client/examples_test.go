@@ -49,10 +49,7 @@ func ExampleClient_List() {
 	}
 	for _, id := range []string{"o-1", "o-2"} {
 		order := client.Order{ID: id, Workflow: "order", Content: json.RawMessage(`{}`)}
-		if _, err := c.Submit(ctx, order); err != nil {
-			panic(err)
-		}
-		if _, err := c.Wait(ctx, id); err != nil {
+		if _, err := c.Run(ctx, order); err != nil {
 			panic(err)
 		}
 	}

@@ -183,17 +183,32 @@ func whole(err error, member, value string) error {
 	return fmt.Errorf("%w: it has no %s", ErrAnswer, member)
 }
 
-func (h *overHTTP) Submit(ctx context.Context, order []byte) (Receipt, error) {
-	r, err := post[Receipt](ctx, h, "/v1/orders", order)
-	return r, whole(err, "orderId", r.OrderID)
+func (h *overHTTP) Submit(ctx context.Context, order []byte, wait time.Duration) (Receipt, *Task, error) {
+	resp, err := h.send(ctx, http.MethodPost, "/v1/orders"+waiting(wait), contentType(jsonType), bytes.NewReader(order))
+	if err != nil {
+		return Receipt{}, nil, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode == http.StatusOK && wait > 0 {
+		t, err := taskOf(answerOf[Task](ctx, resp))
+		return Receipt{}, t, err
+	}
+	r, err := answerOf[Receipt](ctx, resp)
+	return r, nil, whole(err, "orderId", r.OrderID)
+}
+
+func waiting(wait time.Duration) string {
+	if wait == 0 {
+		return ""
+	}
+	return "?wait=" + wait.String()
 }
 
 func (h *overHTTP) Task(ctx context.Context, id string, wait time.Duration) (*Task, error) {
-	query := ""
-	if wait > 0 {
-		query = "?wait=" + wait.String()
-	}
-	t, err := get[Task](ctx, h, path(id, query))
+	return taskOf(get[Task](ctx, h, path(id, waiting(wait))))
+}
+
+func taskOf(t Task, err error) (*Task, error) {
 	err = whole(err, "orderId", t.OrderID)
 	if err != nil {
 		return nil, err

@@ -15,8 +15,9 @@ import (
 // client/aws has a Transport for a stack on AWS. A Transport makes each call once, and the Client repeats
 // calls. The error of a method is an *Error or the context's error, or wraps ErrConnection or ErrAnswer.
 type Transport interface {
-	// Submit submits one order in the form of message.SubmitOrder.
-	Submit(ctx context.Context, order []byte) (Receipt, error)
+	// Submit submits one order in the form of message.SubmitOrder. A server then waits until the order has ended,
+	// but at most for the duration wait, and Submit returns the ended task instead of a receipt.
+	Submit(ctx context.Context, order []byte, wait time.Duration) (Receipt, *Task, error)
 	// Stream submits the orders that come from the function next, until next returns false. It calls answer
 	// once for each order, in the sequence of the orders. The Result has no Line. Stream may call next a last
 	// time after Stream has returned. next must return when ctx ends.

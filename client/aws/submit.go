@@ -38,16 +38,16 @@ func (t *Transport) send(ctx context.Context, queue string, messages []port.Mess
 	return errs
 }
 
-// Submit sends one order to the intake queue.
-func (t *Transport) Submit(ctx context.Context, order []byte) (client.Receipt, error) {
+// Submit sends one order to the intake queue. It does not wait.
+func (t *Transport) Submit(ctx context.Context, order []byte, _ time.Duration) (client.Receipt, *client.Task, error) {
 	answers, err := t.batch(ctx, [][]byte{order})
 	if err == nil {
 		err = answers[0].Err
 	}
 	if err != nil {
-		return client.Receipt{}, err
+		return client.Receipt{}, nil, err
 	}
-	return answers[0].Receipt, nil
+	return answers[0].Receipt, nil, nil
 }
 
 // batch sends at most port.MaxBatch orders together. It returns an error if the connection is lost, or if the

@@ -66,11 +66,7 @@ func (s *served) measure(ctx context.Context) contestant {
 }
 
 func (s *served) one(ctx context.Context, id string) error {
-	if _, err := s.client.Submit(ctx,
-		client.Order{ID: id, Workflow: "saga", Content: json.RawMessage(body)}); err != nil {
-		return err
-	}
-	o, err := s.client.Wait(ctx, id)
+	o, err := s.client.Run(ctx, client.Order{ID: id, Workflow: "saga", Content: json.RawMessage(body)})
 	if err == nil && o.State != "Processed" {
 		err = fmt.Errorf("order %s ended %s", id, o.State)
 	}

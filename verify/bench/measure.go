@@ -101,7 +101,7 @@ func measureHTTP(ctx context.Context, o options, dir string, f *figures, w io.Wr
 		return err
 	}
 	f.HTTPOrdersPerS = load.Median(got[0])
-	fmt.Fprintf(w, "over HTTP               %10.0f orders/s, two requests each, client on the same cores\n",
+	fmt.Fprintf(w, "over HTTP               %10.0f orders/s, one request each, client on the same cores\n",
 		f.HTTPOrdersPerS)
 	return s.close()
 }
