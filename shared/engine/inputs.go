@@ -264,26 +264,6 @@ func fits(def *core.Definition, order []byte) error {
 // submit creates once).
 func (e *Engine) current(ctx context.Context, ev core.Submitted) (*core.Definition, error) {
 	def, err := e.State.Current(ctx, ev.Workflow)
-	var broken *state.BrokenWorkflow
-	if errors.As(err, &broken) {
-		return nil, &core.Refusal{
-			Code: message.CodeBrokenWorkflow, Field: "workflow",
-			Text: fmt.Sprintf(
-				"the workflow %q is there, and its file cannot be used: %s; fix the file, then send the "+
-					"order again", ev.Workflow, broken.Problem),
-		}
-	}
-	if errors.Is(err, state.ErrUnknownWorkflow) {
-		meant := ""
-		if name := e.State.Similar(ev.Workflow); name != "" {
-			meant = "did you mean " + name + "? "
-		}
-		return nil, &core.Refusal{
-			Code: message.CodeUnknownWorkflow, Field: "workflow",
-			Text: fmt.Sprintf("no workflow %q is deployed; %scheck the name, or deploy it first", ev.Workflow,
-				meant),
-		}
-	}
 	if err != nil || ev.ReplyTo == "" {
 		return def, err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -168,8 +169,7 @@ func (e *Engine) Send(ctx context.Context, effects ...core.Effect) error {
 func (e *Engine) send(ctx context.Context, jobs []*Job) {
 	p := post{sender: e, jobs: jobs, now: e.Clock.Now()}
 	for i := range jobs {
-		p.alert(ctx, i)
-		p.erase(ctx, i)
+		p.direct(ctx, i)
 	}
 	for i := range jobs {
 		for _, e := range jobs[i].effects {
@@ -202,24 +202,19 @@ type origin struct {
 	effect core.Effect
 }
 
-func (p *post) alert(ctx context.Context, i int) {
+// direct carries out the effects that need no queue. After a crash, a redelivered message repeats the removal of a
+// content (P52, erase removes content, not identity).
+func (p *post) direct(ctx context.Context, i int) {
 	for _, e := range p.jobs[i].effects {
-		if a, ok := e.(core.RaiseAlert); ok {
-			if err := p.sender.Alerts.Raise(ctx, a); err != nil {
-				p.fail(i, fmt.Errorf("raise the alert of task %q: %w", a.OrderID, err))
-			}
+		var err error
+		switch e := e.(type) {
+		case core.RaiseAlert:
+			err = p.sender.Alerts.Raise(ctx, e)
+		case core.EraseContent:
+			err = p.sender.State.Port().Erase(ctx, e.OrderID, e.Hash)
 		}
-	}
-}
-
-// erase removes contents. After a crash, a redelivered message repeats the removal (P52, erase removes
-// content, not identity).
-func (p *post) erase(ctx context.Context, i int) {
-	for _, e := range p.jobs[i].effects {
-		if c, ok := e.(core.EraseContent); ok {
-			if err := p.sender.State.Port().Erase(ctx, c.OrderID, c.Hash); err != nil {
-				p.fail(i, fmt.Errorf("erase the content of order %q: %w", c.OrderID, err))
-			}
+		if err != nil {
+			p.fail(i, fmt.Errorf("raise the alert, or erase the content, of order %q: %w", p.jobs[i].ID, err))
 		}
 	}
 }
@@ -249,16 +244,11 @@ func (p *post) add(i int, effect core.Effect) {
 		p.put(port.Requests(e.Agent), i, e, m)
 	case core.SendWake:
 		if delay, ok := p.delay(e); ok {
-			p.put(port.Control, i, e, port.Message{Delay: delay, Value: &message.Control{
-				OrderID: e.OrderID,
-				Event:   core.Wake{Run: e.Run, Step: e.Step, Attempt: e.Attempt, Early: e.Early},
-			}})
+			wake := core.Wake{Run: e.Run, Step: e.Step, Attempt: e.Attempt, Early: e.Early}
+			p.put(port.Control, i, e, port.Message{Delay: delay, Value: &message.Control{OrderID: e.OrderID, Event: wake}})
 		}
 	case core.SendSettle:
-		p.put(port.Control, i, e, port.Message{Value: &message.Control{
-			OrderID: e.OrderID,
-			Event:   core.Settle{},
-		}})
+		p.put(port.Control, i, e, port.Message{Value: &message.Control{OrderID: e.OrderID, Event: core.Settle{}}})
 	case core.AskChild:
 		p.put(port.Tasks, i, e, port.Message{Value: &message.Control{OrderID: e.OrderID, Event: e}})
 	case core.ChildEnded:
@@ -283,50 +273,41 @@ func (p *post) delay(e core.SendWake) (time.Duration, bool) {
 // report adds a status to the messages to send. It drops an event if no bus is deployed, because deployment
 // and dev have already reported this.
 func (p *post) report(i int, e core.SendStatus) {
-	key := "reply-to:" + e.ReplyTo
-	r := p.route(key)
-	if r == nil {
-		q, err := p.sender.Queues.ReplyTo(e.ReplyTo)
-		if errors.Is(err, port.ErrNotFound) && e.ReplyTo == core.Events {
-			p.sender.Logger.Info("event not sent: no bus is deployed", "order", e.Status.OrderID, "status",
-				e.Status.Kind)
-			return
-		}
-		r = p.open(key, q, err)
+	if r := p.route(replyTo + e.ReplyTo); e.ReplyTo == core.Events && errors.Is(r.err, port.ErrNotFound) {
+		p.sender.Logger.Info("event not sent: no bus is deployed", "order", e.Status.OrderID, "status", e.Status.Kind)
+		return
 	}
 	status := &message.Status{Schema: message.Schema, Status: e.Status}
 	if !status.Fits() {
 		status.Status = short(e.Status)
 	}
-	r.append(i, e, port.Message{Value: status})
+	p.put(replyTo+e.ReplyTo, i, e, port.Message{Value: status})
 }
 
-func (p *post) put(name string, i int, effect core.Effect, m port.Message) {
-	r := p.route(name)
-	if r == nil {
-		q, err := p.sender.Queues.Queue(name)
-		r = p.open(name, q, err)
-	}
-	r.append(i, effect, m)
+func (p *post) put(key string, i int, effect core.Effect, m port.Message) {
+	r := p.route(key)
+	r.origins = append(r.origins, origin{i, effect})
+	r.messages = append(r.messages, m)
 }
 
+// replyTo begins the key of the route to an application's queue or bus.
+const replyTo = "reply-to:"
+
+// route returns the route to a queue. The next call makes it invalid.
 func (p *post) route(key string) *route {
 	for i := range p.routes {
 		if p.routes[i].key == key {
 			return &p.routes[i]
 		}
 	}
-	return nil
-}
-
-func (p *post) open(key string, q port.Sender, err error) *route {
-	p.routes = append(p.routes, route{key: key, queue: q, err: err})
+	r := route{key: key}
+	if name, is := strings.CutPrefix(key, replyTo); is {
+		r.queue, r.err = p.sender.Queues.ReplyTo(name)
+	} else {
+		r.queue, r.err = p.sender.Queues.Queue(key)
+	}
+	p.routes = append(p.routes, r)
 	return &p.routes[len(p.routes)-1]
-}
-
-func (r *route) append(i int, effect core.Effect, m port.Message) {
-	r.origins = append(r.origins, origin{i, effect})
-	r.messages = append(r.messages, m)
 }
 
 func (p *post) send(ctx context.Context, r *route) {

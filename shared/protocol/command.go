@@ -55,8 +55,8 @@ func (r *decision) addVerdict(list *[]Verdict, v Verdict) {
 // operators returns the rule for a numbered command. The function do executes the command, or returns the
 // reason for a refusal. The number of the command must be the number of the task, so that a repeated old
 // command is refused (P5). An erased task refuses every command (P52, erase removes content, not identity).
-func operators(do func(r *decision, ev core.Event) (refused string)) rule {
-	return onTask(func(r *decision, ev core.Event) (string, error) {
+func operators(do func(r *decision, ev core.Event) (refused string)) taskRule {
+	return func(r *decision, ev core.Event) (string, error) {
 		reason := isErased
 		switch {
 		case r.t.Erased != nil:
@@ -70,7 +70,7 @@ func operators(do func(r *decision, ev core.Event) (refused string)) rule {
 			return r.reject(reason)
 		}
 		return "", nil
-	})
+	}
 }
 
 func (r *decision) submittedAgain(ev core.Event) (string, error) {

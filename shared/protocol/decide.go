@@ -67,22 +67,14 @@ func Decide(def *core.Definition, order []byte, task *Task, ev core.Event, at At
 // apply executes the event's rule in the transition table. If the event changes nothing, apply returns the
 // reason.
 func (r *decision) apply(ev core.Event) (ignored string, err error) {
-	if !r.about.kind.ofStep() {
-		rule := taskTable[r.about.kind][modeOf(r.t)]
-		if rule.task == nil {
-			return rule.ignore, nil
-		}
-		return rule.task(r, ev)
+	if r.about.kind >= stepKinds {
+		return taskTable[r.about.kind](r, ev)
 	}
 	i, ignored, err := r.about.find(r.t, ev)
 	if ignored != "" || err != nil {
 		return ignored, err
 	}
-	rule := stepTable[r.about.kind][r.t.Steps[i].State][modeOf(r.t)]
-	if rule.step == nil {
-		return rule.ignore, nil
-	}
-	return rule.step(r.step(i), ev)
+	return stepTable[r.about.kind][r.t.Steps[i].State][modeOf(r.t)](r.step(i), ev)
 }
 
 // find returns the index of the event's step. It checks the step, run, operation and attempt of the event. It accepts a

@@ -2,6 +2,8 @@ package protocol
 
 import (
 	"bytes"
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -36,8 +38,7 @@ func Differences(from, to *core.Definition, t *Task) []Difference {
 			continue
 		}
 		n := &to.Steps[j]
-		all = append(all, fixed(d, n, bound, s)...)
-		all = append(all, free(d, n)...)
+		all = append(all, ofStep(d, n, bound, s)...)
 		if bound {
 			all = append(all, order(n, t)...)
 		}
@@ -60,26 +61,88 @@ func Differences(from, to *core.Definition, t *Task) []Difference {
 	return append(all, whole(from, to)...)
 }
 
+// parts are the parts of a stored definition whose fields are compared one by one. The first one is the definition.
+var parts = []string{"", "wait", "answer", "fail", "each", "each.repeat", "any", "undo", "remind"}
+
+// kept are the fields that a step keeps once it has begun, because its key then stands for the old call.
+var kept = []string{
+	"agent", "agents", "operation", "grade", "undo", "undo.operation", "onFailure", "pointOfNoReturn",
+	"answer.event", "answer.ask", "answer.values", "answer.schema", "answer.refuse", "any.members",
+	"each.workflow", "each.order", "each.collect", "each.repeat",
+}
+
+// notes say what another value means for a step that has begun.
+var notes = map[string]string{
+	"wait.for":          "; where it has begun, it ends when it would have",
+	"wait.spread":       "; where it has begun, it ends when it would have",
+	"answer.attempts":   "; answers that were refused count",
+	"each.definition":   ", which holds for children that have not started, and for those that start again",
+	"each.events":       "; an event for a child that has started goes to its own ID",
+	"each.enough":       "; where the step has begun, it stays",
+	"deadline":          "; a time span counts from the first claim, or from the last resubmit",
+	"deadlineAt":        "; a time span counts from the first claim, or from the last resubmit",
+	"remind":            "; reminders to come are sent",
+	"each.repeat.every": ", from the next end of an iteration on",
+}
+
+// flatten adds the fields of a part of a stored definition, by their names behind that of the part.
+func flatten(all map[string]string, part string, stored json.RawMessage) {
+	var members map[string]json.RawMessage
+	if !slices.Contains(parts, part) || json.Unmarshal(stored, &members) != nil {
+		all[part] = string(stored)
+		return
+	}
+	all[part] = `"given"`
+	// The loop may go in any order, because no member depends on another one.
+	for name, value := range members {
+		flatten(all, strings.TrimPrefix(part+"."+name, "."), value)
+	}
+}
+
+func fields(definition any) map[string]string {
+	all := map[string]string{}
+	stored, _ := core.Marshal(definition) // Marshal cannot fail for a definition
+	flatten(all, "", stored)
+	return all
+}
+
+// differing returns the fields that have different values in two definitions, or in two of their steps, with a text. It
+// leaves out the fields of a part that only one of them has.
+func differing(from, to any) (names, texts []string) {
+	was := fields(from)
+	is := fields(to)
+	all := maps.Clone(was)
+	maps.Copy(all, is)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		dot := max(0, strings.LastIndexByte(name, '.'))
+		if part := name[:dot]; was[part] != "" && is[part] != "" && was[name] != is[name] {
+			names = append(names, name)
+			texts = append(texts, strings.TrimPrefix(name[dot:], ".")+change(was[name], is[name]))
+		}
+	}
+	return names, texts
+}
+
+// change shows the earlier and the later value of a field if both are short. It shows no numbers, because most are in
+// milliseconds, and no templates.
+func change(was, is string) string {
+	const shown = 60
+	texts := []string{cmp.Or(was, "none"), cmp.Or(is, "none")}
+	for i, v := range texts {
+		if len(v) > shown || strings.Contains(v, "{") || strings.ContainsAny(v[:1], "0123456789") {
+			return " is another one"
+		}
+		texts[i] = strings.ReplaceAll(v, `"`, "")
+	}
+	return " was " + texts[0] + " and is " + texts[1]
+}
+
 // whole returns the differences outside the steps. The hop budget, and which agents there are, follow from the steps.
 func whole(from, to *core.Definition) (all []Difference) {
-	for _, c := range []struct {
-		what    string
-		differs bool
-	}{
-		{"the schema of its orders is another one, for new orders only", !bytes.Equal(from.Order, to.Order)},
-		{"the output of the workflow is another one", !bytes.Equal(from.Output, to.Output)},
-		{
-			"the deadline of the workflow is another one",
-			from.Deadline != to.Deadline || from.OnDeadline != to.OnDeadline,
-		},
-		{"grace or tellAfter is another one", from.Grace != to.Grace || from.ResendAfter != to.ResendAfter},
-		{
-			"the status messages or alerts are others",
-			from.AlertUndone != to.AlertUndone || from.Events != to.Events || !slices.Equal(from.Notify, to.Notify),
-		},
-	} {
-		if c.differs {
-			all = append(all, Difference{What: c.what})
+	names, texts := differing(from, to)
+	for i, field := range names {
+		if !slices.Contains([]string{"schema", "name", "steps", "agents", "hopBudget", "tokens", "schedule"}, field) {
+			all = append(all, Difference{What: "the workflow's " + texts[i]})
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(from.Agents)) {
@@ -104,75 +167,38 @@ func attemptedOrSkipped(s *Step) string {
 	return "attempted"
 }
 
-// fixed returns the differences that are refused if the step has begun. The parameter bound is true if the
-// step has begun. Its key then stands for the old call. Another input is still allowed if the step provably
-// has no lasting effect.
-func fixed(d, n *core.StepDefinition, bound bool, s *Step) (all []Difference) {
-	undo := func(d *core.StepDefinition) string {
-		if d.Undo == nil {
-			return "none"
-		}
-		return d.Undo.Operation
+// ofStep returns the differences of a step. The parameter bound is true if the step has begun. Another input of a call
+// is still allowed if the step provably has no lasting effect, and another enough of an Any before its decision.
+func ofStep(d, n *core.StepDefinition, bound bool, s *Step) (all []Difference) {
+	if d.Kind() != n.Kind() {
+		return []Difference{{d.Name, fmt.Sprintf("its kind was %s and is %s", d.Kind(), n.Kind()), bound}}
 	}
-	for _, c := range []struct{ what, was, is string }{
-		{"kind", string(d.Kind()), string(n.Kind())},
-		{"agent", strings.Join(d.AllAgents(), ", "), strings.Join(n.AllAgents(), ", ")},
-		{"operation", d.Operation, n.Operation},
-		{"undo", undo(d), undo(n)},
-		{"grade", string(d.Grade), string(n.Grade)},
-		{"onFailure", string(d.OnFailure), string(n.OnFailure)},
-		{"pointOfNoReturn", fmt.Sprint(d.PointOfNoReturn), fmt.Sprint(n.PointOfNoReturn)},
-	} {
-		if c.was != c.is {
-			all = append(all, Difference{
-				d.Name, fmt.Sprintf("its %s was %s and is %s", c.what, c.was, c.is),
-				bound,
-			})
+	names, texts := differing(d, n)
+	for i, field := range names {
+		text := texts[i] + notes[field]
+		refused := bound && slices.Contains(kept, field)
+		switch {
+		case field == "any.enough":
+			refused = bound && s.Passed()
+		case field == "input" && d.Answer != nil:
+			text += "; where it was asked, who may answer, how many are needed, and until when, stays"
+		case field == "input" && d.Wait != nil:
+			text += notes["wait.for"]
+		case field == "input":
+			refused = bound && !s.WithoutEffect()
+			if refused {
+				text += "; if its service shows that it did not happen, resolve it as not-happened first"
+			} else if s != nil && s.Corrected != nil {
+				text += ", and takes the place of the one that an operator has given"
+			}
 		}
-	}
-	if d.Answer != nil && n.Answer != nil && !sameAnswers(d.Answer, n.Answer) {
-		all = append(all, Difference{
-			d.Name,
-			"what it may be answered with, or what is a refusal, is different", bound,
-		})
-	}
-	all = append(all, anyDifferences(d, n, bound, s)...)
-	if d.Each != nil && n.Each != nil && !sameChildren(d.Each, n.Each) {
-		all = append(all, Difference{
-			d.Name, "its children are of another workflow, or get other orders",
-			bound,
-		})
-	}
-	if d.Wait == nil && d.Answer == nil && !bytes.Equal(d.Input, n.Input) {
-		what := "its input is another one"
-		refused := bound && !s.WithoutEffect()
-		if refused {
-			what += "; if its service shows that it did not happen, resolve it as not-happened first"
-		}
-		if !refused && s != nil && s.Corrected != nil {
-			what += ", and takes the place of the one that an operator has given"
-		}
-		all = append(all, Difference{d.Name, what, refused})
+		all = append(all, Difference{d.Name, "its " + text, refused})
 	}
 	return all
 }
 
 func sameInput(d, n *core.StepDefinition) bool {
 	return d.Kind() == n.Kind() && d.Operation == n.Operation && bytes.Equal(d.Input, n.Input)
-}
-
-// anyDifferences returns the differences between two Anys. Before the decision, enough may change.
-func anyDifferences(d, n *core.StepDefinition, bound bool, s *Step) (all []Difference) {
-	if d.Any == nil || n.Any == nil {
-		return nil
-	}
-	if !slices.Equal(d.Any.Members, n.Any.Members) {
-		all = append(all, Difference{d.Name, "its members are others", bound})
-	}
-	if d.Any.Enough != n.Any.Enough {
-		all = append(all, Difference{d.Name, "its enough is another one", bound && s.Passed()})
-	}
-	return all
 }
 
 // WithoutEffect reports whether the step provably has no lasting effect. There are three cases:
@@ -183,75 +209,6 @@ func anyDifferences(d, n *core.StepDefinition, bound bool, s *Step) (all []Diffe
 func (s *Step) WithoutEffect() bool {
 	return s.NoEffect != 0 || !s.Attempted() && s.FailureCode != "" || s.State == core.Compensated &&
 		s.Resolved != nil && s.Resolved.Fact != core.Happened && s.Resolved.At > s.Claim.At
-}
-
-// free returns the differences that are allowed at every step.
-func free(d, n *core.StepDefinition) (all []Difference) {
-	add := func(what string, differs bool) {
-		if differs {
-			all = append(all, Difference{Step: d.Name, What: "its " + what})
-		}
-	}
-	add("wait is another one; where it has begun, it ends when it would have", d.Wait != nil &&
-		n.Wait != nil && (*d.Wait != *n.Wait || !bytes.Equal(d.Input, n.Input)))
-	add(
-		"question is another one; where it was asked, who may answer, how many are needed, and until "+
-			"when, stays", d.Answer != nil && n.Answer != nil &&
-			(!bytes.Equal(d.Input, n.Input) || !sameTimeout(d.Answer, n.Answer)))
-	add("attempts are others; answers that were refused count", d.Answer != nil && n.Answer != nil &&
-		d.Answer.Attempts != n.Answer.Attempts)
-	add("code or message is another one", d.Fail != nil && n.Fail != nil && *d.Fail != *n.Fail)
-	add("children have another definition, which holds for those that have not started, and for those that "+
-		"start again", d.Each != nil && n.Each != nil && d.Each.Workflow == n.Each.Workflow &&
-		d.Each.Definition != n.Each.Definition)
-	add("concurrency, or how many children may fail, is another one", d.Each != nil && n.Each != nil &&
-		(d.Each.Concurrency != n.Each.Concurrency || d.Each.Tolerate != n.Each.Tolerate))
-	add("children wait for other events; an event for one that has started goes to its own ID",
-		d.Each != nil && n.Each != nil && !slices.EqualFunc(d.Each.Events, n.Each.Events,
-			func(a, b core.PassedEvent) bool { return a.Name == b.Name && bytes.Equal(a.Schema, b.Schema) }))
-	add("enough is another one; where the step has begun, it stays", d.Each != nil && n.Each != nil &&
-		!bytes.Equal(d.Each.Enough, n.Each.Enough))
-	add("deadline is another one; a time span counts from the first claim, or from the last resubmit",
-		!sameDeadline(d, n) || d.OnDeadline != n.OnDeadline)
-	add("reminders are others; those to come are sent", !sameReminders(d.Remind, n.Remind))
-	add("repeat is another one, which holds from the next end of an iteration on", d.Each != nil && n.Each != nil &&
-		d.Each.Repeat != nil && n.Each.Repeat != nil && *d.Each.Repeat != *n.Each.Repeat)
-	add("condition is another one", d.When != n.When)
-	add("place is another one: it came after ["+strings.Join(d.After, ", ")+"] and comes after ["+
-		strings.Join(n.After, ", ")+"]", !slices.Equal(d.After, n.After))
-	add("timeouts or retries are others", d.Timeout != n.Timeout || d.MaxQueueTime != n.MaxQueueTime ||
-		d.PollFor != n.PollFor || d.MaxDuration != n.MaxDuration || d.Retry != n.Retry ||
-		d.Undo != nil && n.Undo != nil && (d.Undo.Timeout != n.Undo.Timeout || d.Undo.Retry != n.Undo.Retry))
-	add("undo's input is another one", d.Undo != nil && n.Undo != nil &&
-		!bytes.Equal(d.Undo.Input, n.Undo.Input))
-	return all
-}
-
-// sameAnswers reports whether a and n decide the same answers in the same way.
-func sameAnswers(a, n *core.Answer) bool {
-	return a.Event == n.Event && a.Ask == n.Ask && slices.Equal(a.Values, n.Values) &&
-		bytes.Equal(a.Schema, n.Schema) && a.Refuse == n.Refuse
-}
-
-// sameChildren reports whether e and n have the same children with the same orders, and collect the same outputs. The
-// definitions of the children may differ, because each child refers to its own definition.
-func sameChildren(e, n *core.Each) bool {
-	return e.Workflow == n.Workflow && e.Collect == n.Collect && (e.Repeat == nil) == (n.Repeat == nil) &&
-		bytes.Equal(e.Order, n.Order)
-}
-
-// sameTimeout reports whether a and n react in the same way when the time for an answer ends.
-func sameTimeout(a, n *core.Answer) bool {
-	return a.OnTimeout == n.OnTimeout && bytes.Equal(a.TimeoutValue, n.TimeoutValue)
-}
-
-// sameReminders reports whether a and n make the same calls at the same times.
-func sameReminders(a, n *core.Remind) bool {
-	if a == nil || n == nil {
-		return a == n
-	}
-	return a.After == n.After && a.Every == n.Every && a.AtMost == n.AtMost && a.Agent == n.Agent &&
-		a.Operation == n.Operation && a.Timeout == n.Timeout && bytes.Equal(a.Input, n.Input)
 }
 
 // order returns a difference for each predecessor in n.After that has not begun. The step n itself has begun.

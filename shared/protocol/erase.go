@@ -21,7 +21,7 @@ func (r *decision) eraseCommand(ev core.Event) (string, error) {
 		r.storeVerdict(true, "it was erased before")
 		return "", nil
 	}
-	return operators((*decision).eraseOnce).task(r, ev)
+	return operators((*decision).eraseOnce)(r, ev)
 }
 
 func (r *decision) eraseOnce(ev core.Event) (refused string) {

@@ -1,58 +1,35 @@
 package protocol
 
-import (
-	"fmt"
+import "fmt"
 
-	"github.com/stepkeeper/stepkeeper/shared/core"
-)
-
-// Cell names one cell of the transition tables: Step is "" for an event of the whole task.
-type Cell struct{ Event, Step, Task int }
-
-func (c Cell) String() string {
-	if c.Step < 0 {
-		return fmt.Sprintf("event %d × task %d", c.Event, c.Task)
-	}
-	return fmt.Sprintf("event %d × step %s × task %d", c.Event, stepStates[c.Step], c.Task)
-}
-
-// Definitions counts how often the rows define each cell; cells that no row defines are in it with
-// 0. silent are cells that neither do anything nor say why not.
-func Definitions() (defined map[Cell]int, silent []Cell) {
-	defined = map[Cell]int{}
-	note := func(c Cell, r rule, n int) {
-		defined[c] += n
-		if n == 0 && r.step == nil && r.task == nil && r.ignore == "" {
-			silent = append(silent, c)
-		}
-	}
-	position := map[core.State]int{}
-	for i, s := range stepStates {
-		position[s] = i
-	}
-	for m := range int(modes) {
-		for k := range int(stepKinds) {
-			for i, s := range stepStates {
-				note(Cell{k, i, m}, stepTable[k][s][m], 0)
-			}
-		}
-		for k := int(stepKinds); k < int(kinds); k++ {
-			note(Cell{k, -1, m}, taskTable[k][m], 0)
-		}
-	}
+// Defined returns the cells of the transition tables: those that rows define more than once, or with a state that
+// does not exist, and those without a rule.
+func Defined() (faults []string) {
+	seen := map[string]bool{}
 	for _, row := range stepRows {
-		for _, k := range row.events {
-			for _, s := range row.steps {
-				for _, m := range row.tasks {
-					note(Cell{int(k), position[s], int(m)}, row.rule, 1)
+		for _, c := range row.cells {
+			for _, s := range c.steps {
+				for _, m := range c.tasks {
+					cell := fmt.Sprintf("event %d × step %s × task %d", row.event, s, m)
+					if seen[cell] || stepTable[row.event][s] == nil {
+						faults = append(faults, cell+" is defined twice, or its state is unknown")
+					}
+					seen[cell] = true
 				}
 			}
 		}
 	}
-	for _, row := range taskRows {
-		for _, m := range row.tasks {
-			note(Cell{int(row.event), -1, int(m)}, row.rule, 1)
+	for k := range kinds {
+		for _, s := range stepStates {
+			for m := range modes {
+				if k < stepKinds && (stepTable[k][s] == nil || stepTable[k][s][m] == nil) {
+					faults = append(faults, fmt.Sprintf("event %d × step %s × task %d has no rule", k, s, m))
+				}
+			}
+		}
+		if k >= stepKinds && taskTable[k] == nil {
+			faults = append(faults, fmt.Sprintf("event %d has no rule", k))
 		}
 	}
-	return defined, silent
+	return faults
 }

@@ -88,6 +88,10 @@ func (s step) backlog(queue core.QueueState) {
 // deadline stops a task past its deadline, or starts its undo (P23a, a deadline stops or undoes the order).
 func (r *decision) deadline(ev core.Event) (string, error) {
 	switch {
+	case r.t.Terminal():
+		return hasEnded, nil
+	case r.t.ProcessState != core.Processing:
+		return onlyForward, nil
 	case ev.(core.DeadlinePassed).Run != r.t.Run:
 		return "it belongs to another run", nil
 	case !r.t.Deadline.At.Passed(r.at.Now):

@@ -80,22 +80,17 @@ const (
 // stepKinds is the first kind of event of a whole task. All kinds before stepKinds are events of a step.
 const stepKinds = submitted
 
-func (k eventKind) ofStep() bool { return k < stepKinds }
+type (
+	// stepRule is the action of an event on a step. It returns a reason if the event changes nothing, for example
+	// because a wait is not over.
+	stepRule func(s step, ev core.Event) (ignored string, err error)
+	// taskRule is the action of an event on the whole task, in every state of the task.
+	taskRule func(r *decision, ev core.Event) (ignored string, err error)
+)
 
-// rule is one cell of the transition table: an action on a step or on the whole task, or the reason why the
-// event is ignored. An action returns a reason if it finds that the event changes nothing, for example because
-// a wait is not over.
-type rule struct {
-	step   func(s step, ev core.Event) (ignored string, err error)
-	task   func(r *decision, ev core.Event) (ignored string, err error)
-	ignore string
+func ignore(why string) stepRule {
+	return func(step, core.Event) (string, error) { return why, nil }
 }
-
-func ignore(text string) rule { return rule{ignore: text} }
-
-func onStep(f func(s step, ev core.Event) (string, error)) rule { return rule{step: f} }
-
-func onTask(f func(r *decision, ev core.Event) (string, error)) rule { return rule{task: f} }
 
 var (
 	stepStates = []core.State{
@@ -103,34 +98,22 @@ var (
 		core.Failed, core.UndoWait, core.Compensating,
 		core.Compensated, core.Settling,
 	}
-	alive   = []mode{going, undoing, errForward, errUndo}
-	ended   = []mode{processed, compensated, cancelled, closed}
-	inError = []mode{errForward, errUndo}
+	claimable = []core.State{core.Pending, core.Waiting, core.Settling, core.Failed, core.UndoWait} // by a Wake
+	waiting   = []core.State{core.Waiting, core.Settling}
+	unended   = []core.State{core.Pending, core.Processing, core.Waiting}
 
-	// stepTable has a cell for each event of a step, state of the step, and mode of the task. init fills it
-	// from stepRows.
-	stepTable [stepKinds]map[core.State]*[modes]rule
-	// taskTable has a cell for each event of a task, and mode of the task. init fills it from taskRows.
-	taskTable [kinds][modes]rule
+	advancing = []mode{going, undoing}
+	inError   = []mode{errForward, errUndo}
+	alive     = []mode{going, undoing, errForward, errUndo}
+	ended     = []mode{processed, compensated, cancelled, closed}
 )
-
-// stepRow defines the cells of stepTable for all combinations of its lists.
-type stepRow struct {
-	events []eventKind
-	steps  []core.State
-	tasks  []mode
-	rule   rule
-}
 
 const (
 	notAsked  = "this is not asked for now: a duplicate, or overtaken"
-	noCall    = "the step asks no agent"
 	inDoubt   = "the step was given up and is in doubt: its undo, or the operator, settles it"
 	takenBack = "the operator has stated since that it was undone"
-	noTimes   = "a task in Error waits for the operator"
 	hasEnded  = "the task has ended"
 	notNow    = "the step is not in a state that waits"
-	wasSkip   = "the step was skipped"
 	notClaims = "the step was never claimed"
 	notOpen   = "nothing is expected of that child: a duplicate, or overtaken"
 
@@ -139,219 +122,112 @@ const (
 	earlierRun = "it belongs to an earlier run"
 )
 
-var stepRows = []stepRow{
-	// A done counts for any attempt, because all attempts of a run have the same key (P15, a late "done"
-	// counts).
-	{[]eventKind{doDone}, []core.State{core.Processing, core.Pending}, alive, onStep(step.stepDone)},
-	{[]eventKind{doDone}, []core.State{core.Failed}, alive, onStep(step.doneInDoubt)},
-	{
-		[]eventKind{doDone},
-		[]core.State{core.Processed, core.UndoWait, core.Compensating, core.Compensated},
-		alive, ignore(notAsked),
-	},
-	{[]eventKind{doDone}, []core.State{core.Skipped}, alive, ignore(wasSkip)},
-	{[]eventKind{doFailed}, []core.State{core.Processing}, alive, onStep(step.stepFailed)},
-	{[]eventKind{doLater}, []core.State{core.Processing}, alive, onStep(step.stepRetryLater)},
-	// A proof that the call had no effect may come after Overdue (P22a, a proven refusal permits undo).
-	{
-		[]eventKind{doFailed, doLater},
-		[]core.State{core.Pending, core.Failed},
-		alive,
-		onStep(step.lateNoEffect),
-	},
-	{
-		[]eventKind{doFailed, doLater},
-		[]core.State{
-			core.Skipped, core.Processed, core.UndoWait,
-			core.Compensating, core.Compensated,
-		},
-		alive,
-		ignore(notAsked),
-	},
-
-	{
-		[]eventKind{undoDone},
-		[]core.State{core.Compensating, core.UndoWait},
-		alive,
-		onStep(step.stepUndone),
-	},
-	{
-		[]eventKind{undoDone},
-		[]core.State{
-			core.Pending, core.Skipped, core.Processing, core.Processed,
-			core.Failed, core.Compensated,
-		},
-		alive,
-		ignore(notAsked),
-	},
-	{
-		[]eventKind{undoFailed, undoLater},
-		[]core.State{core.Compensating},
-		alive,
-		onStep(step.undoRefused),
-	},
-	{[]eventKind{undoFailed, undoLater}, []core.State{
-		core.Pending, core.Skipped, core.Processing,
-		core.Processed, core.Failed, core.UndoWait,
-		core.Compensated,
-	}, alive, ignore(notAsked)},
-
-	{[]eventKind{overdue}, []core.State{core.Processing}, alive, onStep(step.overdue)},
-	{[]eventKind{overdue}, []core.State{core.Compensating}, alive, onStep(step.overdue)},
-	// A waiting step ignores replies (P33, a waiting step asks no agent).
-	{
-		[]eventKind{doDone, doFailed, doLater, undoDone, undoFailed, undoLater},
-		[]core.State{core.Waiting, core.Settling},
-		alive,
-		ignore(noCall),
-	},
-
-	{
-		[]eventKind{overdue},
-		[]core.State{core.Pending, core.Waiting, core.Settling, core.Failed, core.UndoWait},
-		[]mode{going, undoing},
-		onStep(step.overdue),
-	},
-	{
-		[]eventKind{overdue},
-		[]core.State{core.Pending, core.Waiting, core.Settling, core.Failed, core.UndoWait},
-		inError,
-		ignore(noTimes),
-	},
-	{
-		[]eventKind{overdue},
-		[]core.State{core.Skipped, core.Processed, core.Compensated},
-		alive,
-		ignore(notNow),
-	},
-
-	// The effect of a Wake depends first on the direction of the task, because an undo must not claim a step
-	// forward.
-	{
-		[]eventKind{wakeStep},
-		[]core.State{core.Pending, core.Waiting, core.Settling, core.UndoWait},
-		[]mode{going, undoing},
-		onStep(step.woken),
-	},
-	{[]eventKind{wakeStep}, []core.State{core.Processing}, []mode{going}, onStep(step.woken)}, // to remind
-	{[]eventKind{wakeStep}, []core.State{core.Processing}, []mode{undoing, errForward, errUndo}, ignore(notNow)},
-	{[]eventKind{wakeStep}, []core.State{core.Failed}, []mode{undoing}, onStep(step.woken)},
-	{[]eventKind{wakeStep}, []core.State{core.Failed}, []mode{going}, ignore(notNow)},
-	{
-		[]eventKind{wakeStep},
-		[]core.State{core.Pending, core.Waiting, core.Settling, core.Failed, core.UndoWait},
-		inError,
-		ignore(noTimes),
-	},
-	{
-		[]eventKind{wakeStep},
-		[]core.State{
-			core.Skipped, core.Processed, core.Compensating,
-			core.Compensated,
-		},
-		alive,
-		ignore(notNow),
-	},
-
-	// A task in Error stores a child's end, but does not go on (P41, parent and child talk by messages).
-	{[]eventKind{childEnded}, []core.State{core.Waiting, core.Settling}, alive, onStep(step.childEnded)},
-	{[]eventKind{childEnded}, []core.State{
-		core.Pending, core.Skipped, core.Processing, core.Processed,
-		core.Failed, core.UndoWait, core.Compensating,
-		core.Compensated,
-	}, alive, ignore(notOpen)},
-
-	// A deadline binds only a step that goes forward (P58, a step has a deadline).
-	{
-		[]eventKind{stepLate},
-		[]core.State{core.Pending, core.Processing, core.Waiting},
-		[]mode{going},
-		onStep(step.late),
-	},
-	{
-		[]eventKind{stepLate},
-		[]core.State{core.Pending, core.Processing, core.Waiting},
-		[]mode{undoing, errForward, errUndo},
-		ignore(onlyForward),
-	},
-	{[]eventKind{stepLate}, []core.State{
-		core.Skipped, core.Processed, core.Failed, core.UndoWait, core.Compensating,
-		core.Compensated, core.Settling,
-	}, alive, ignore(notNow)},
-
-	// Progress changes only a step in flight (P43, long work reports progress).
-	{[]eventKind{progress}, []core.State{core.Processing}, alive, onStep(step.progressed)},
-	{[]eventKind{progress}, []core.State{
-		core.Pending, core.Skipped, core.Processed, core.Waiting,
-		core.Failed, core.UndoWait, core.Compensating,
-		core.Compensated, core.Settling,
-	}, alive, ignore(notAsked)},
-
-	{[]eventKind{
-		doDone, doFailed, doLater, undoDone, undoFailed, undoLater, overdue, wakeStep, childEnded,
-		progress, stepLate,
-	}, stepStates, ended, ignore(hasEnded)},
+// stepRow defines what an event of a step does in a task that has not ended. In every state that is not among the
+// cells, the event is ignored, and otherwise is the reason.
+type stepRow struct {
+	event     eventKind
+	otherwise string
+	cells     []stepCell
 }
 
-type taskRow struct {
-	event eventKind
+type stepCell struct {
+	steps []core.State
 	tasks []mode
-	rule  rule
+	rule  stepRule
 }
 
 var (
-	everyMode = []mode{going, undoing, errForward, errUndo, processed, compensated, cancelled, closed}
-
-	taskRows = []taskRow{
-		{submitted, everyMode, onTask((*decision).submittedAgain)},
-
-		{deadlinePassed, []mode{going}, onTask((*decision).deadline)},
-		{
-			deadlinePassed,
-			[]mode{undoing, errForward, errUndo},
-			ignore(onlyForward),
-		},
-		{deadlinePassed, ended, ignore(hasEnded)},
-
-		{resendOverdue, everyMode, onTask((*decision).resendDue)},
-		{settle, everyMode, onTask((*decision).settle)},
-		{unsent, everyMode, onTask((*decision).unsent)},
-
-		{cancel, everyMode, onTask((*decision).cancelCommand)},
-		{undoCommand, everyMode, operators((*decision).undoCommand)},
-		{resubmit, everyMode, operators((*decision).resubmitCommand)},
-		{resolve, everyMode, operators((*decision).resolveCommand)},
-		{closeCommand, everyMode, operators((*decision).closeCommand)},
-		{moveCommand, everyMode, operators((*decision).moveCommand)},
-		{eraseCommand, everyMode, onTask((*decision).eraseCommand)},
-		{answered, everyMode, onTask((*decision).answered)},
-		{askChild, everyMode, onTask((*decision).askedByParent)},
-
-		{restarted, everyMode, ignore("restarted")},
-	}
+	// noCall: a waiting step ignores replies (P33, a waiting step asks no agent).
+	noCall = stepCell{waiting, alive, ignore("the step asks no agent")}
+	// noTimes: a task in Error waits for the operator.
+	noTimes = stepCell{claimable, inError, ignore("a task in Error waits for the operator")}
+	// A proof that the call had no effect may come after Overdue (P22a, a proven refusal permits undo).
+	lateProof = stepCell{[]core.State{core.Pending, core.Failed}, alive, step.lateNoEffect}
 )
 
-func init() {
-	for k := range stepTable {
-		stepTable[k] = map[core.State]*[modes]rule{}
+var stepRows = []stepRow{
+	// A done counts for any attempt, because all attempts of a run have the same key (P15, a late "done" counts).
+	{doDone, notAsked, []stepCell{
+		{[]core.State{core.Processing, core.Pending}, alive, step.stepDone},
+		{[]core.State{core.Failed}, alive, step.doneInDoubt},
+		{[]core.State{core.Skipped}, alive, ignore("the step was skipped")},
+		noCall,
+	}},
+	{doFailed, notAsked, []stepCell{{[]core.State{core.Processing}, alive, step.stepFailed}, lateProof, noCall}},
+	{doLater, notAsked, []stepCell{{[]core.State{core.Processing}, alive, step.stepRetryLater}, lateProof, noCall}},
+	{undoDone, notAsked, []stepCell{
+		{[]core.State{core.Compensating, core.UndoWait}, alive, step.stepUndone},
+		noCall,
+	}},
+	{undoFailed, notAsked, []stepCell{{[]core.State{core.Compensating}, alive, step.undoRefused}, noCall}},
+	{undoLater, notAsked, []stepCell{{[]core.State{core.Compensating}, alive, step.undoRefused}, noCall}},
+	{overdue, notNow, []stepCell{
+		{[]core.State{core.Processing, core.Compensating}, alive, step.overdue},
+		{claimable, advancing, step.overdue},
+		noTimes,
+	}},
+	// The effect of a Wake depends first on the direction of the task, because an undo must not claim a step
+	// forward.
+	{wakeStep, notNow, []stepCell{
+		{[]core.State{core.Pending, core.Waiting, core.Settling, core.UndoWait}, advancing, step.woken},
+		{[]core.State{core.Processing}, []mode{going}, step.woken}, // to remind
+		{[]core.State{core.Failed}, []mode{undoing}, step.woken},
+		noTimes,
+	}},
+	// A task in Error stores a child's end, but does not go on (P41, parent and child talk by messages).
+	{childEnded, notOpen, []stepCell{{waiting, alive, step.childEnded}}},
+	// Progress changes only a step in flight (P43, long work reports progress).
+	{progress, notAsked, []stepCell{{[]core.State{core.Processing}, alive, step.progressed}}},
+	// A deadline binds only a step that goes forward (P58, a step has a deadline).
+	{stepLate, notNow, []stepCell{
+		{unended, []mode{going}, step.late},
+		{unended, []mode{undoing, errForward, errUndo}, ignore(onlyForward)},
+	}},
+}
+
+// stepTable has a cell for each event of a step, state of the step, and mode of the task.
+var stepTable = tableOf(stepRows)
+
+func tableOf(rows []stepRow) (table [stepKinds]map[core.State]*[modes]stepRule) {
+	for _, row := range rows {
+		cells := map[core.State]*[modes]stepRule{}
 		for _, s := range stepStates {
-			stepTable[k][s] = &[modes]rule{}
+			cells[s] = &[modes]stepRule{}
+			for _, m := range alive {
+				cells[s][m] = ignore(row.otherwise)
+			}
+			for _, m := range ended {
+				cells[s][m] = ignore(hasEnded)
+			}
 		}
-	}
-	for _, row := range stepRows {
-		for _, k := range row.events {
-			for _, s := range row.steps {
-				for _, m := range row.tasks {
-					stepTable[k][s][m] = row.rule
+		for _, c := range row.cells {
+			for _, s := range c.steps {
+				for _, m := range c.tasks {
+					cells[s][m] = c.rule
 				}
 			}
 		}
+		table[row.event] = cells
 	}
-	for _, row := range taskRows {
-		for _, m := range row.tasks {
-			taskTable[row.event][m] = row.rule
-		}
-	}
+	return table
+}
+
+var taskTable = map[eventKind]taskRule{
+	submitted:      (*decision).submittedAgain,
+	deadlinePassed: (*decision).deadline,
+	resendOverdue:  (*decision).resendDue,
+	settle:         (*decision).settle,
+	unsent:         (*decision).unsent,
+	cancel:         (*decision).cancelCommand,
+	undoCommand:    operators((*decision).undoCommand),
+	resubmit:       operators((*decision).resubmitCommand),
+	resolve:        operators((*decision).resolveCommand),
+	closeCommand:   operators((*decision).closeCommand),
+	moveCommand:    operators((*decision).moveCommand),
+	eraseCommand:   (*decision).eraseCommand,
+	answered:       (*decision).answered,
+	askChild:       (*decision).askedByParent,
+	restarted:      func(*decision, core.Event) (string, error) { return "restarted", nil },
 }
 
 // about describes an event, with the cause of its effects and its command.

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
@@ -343,37 +344,34 @@ func (s *Store) stored(ctx context.Context, hash string) (*core.Definition, erro
 	return def, nil
 }
 
-// ErrUnknownWorkflow means that no workflow with that name is deployed.
-var ErrUnknownWorkflow = errors.New("unknown workflow")
-
-// Similar returns the deployed workflow that a mistyped name probably means, or "" if no name is similar.
-func (s *Store) Similar(workflow string) string {
-	if s.cfg.Similar == nil {
-		return ""
-	}
-	return s.cfg.Similar(workflow)
-}
-
-// BrokenWorkflow is the error for a workflow whose file cannot be used.
-type BrokenWorkflow struct{ Name, Problem string }
-
-func (e *BrokenWorkflow) Error() string {
-	return fmt.Sprintf("workflow %q is broken: %s", e.Name, e.Problem)
-}
-
 // Current returns the definition for a new order. It stores the definition first, so that every pinned
-// definition is stored.
+// definition is stored. The error is a *core.Refusal if there is no such workflow, or none that can be used.
 func (s *Store) Current(ctx context.Context, workflow string) (*core.Definition, error) {
 	def := s.deployed(workflow)
-	if def == nil && s.cfg.Broken != nil {
-		if problem := s.cfg.Broken(workflow); problem != "" {
-			return nil, &BrokenWorkflow{workflow, problem}
-		}
-	}
 	if def == nil {
-		return nil, fmt.Errorf("workflow %q: %w", workflow, ErrUnknownWorkflow)
+		return nil, s.unknown(workflow)
 	}
 	return def, s.keep(ctx, def)
+}
+
+func (s *Store) unknown(workflow string) *core.Refusal {
+	r := &core.Refusal{Code: message.CodeUnknownWorkflow, Field: "workflow"}
+	if s.cfg.Broken != nil {
+		if problem := s.cfg.Broken(workflow); problem != "" {
+			r.Code = message.CodeBrokenWorkflow
+			r.Text = fmt.Sprintf("the workflow %q is there, and its file cannot be used: %s; fix the file, then send "+
+				"it again", workflow, problem)
+			return r
+		}
+	}
+	meant := ""
+	if s.cfg.Similar != nil {
+		if name := s.cfg.Similar(workflow); name != "" {
+			meant = "did you mean " + name + "? "
+		}
+	}
+	r.Text = fmt.Sprintf("no workflow %q is deployed; %scheck the name, or deploy it first", workflow, meant)
+	return r
 }
 
 // keep stores a definition, after the definitions of its child workflows.
@@ -405,20 +403,6 @@ func (s *Store) keep(ctx context.Context, def *core.Definition) error {
 	return nil
 }
 
-// latest returns what Current does, also for a block (P55, a block is a child order of the same file). No order can be
-// submitted to a block, but the order of a block can be moved.
-func (s *Store) latest(ctx context.Context, workflow string) (*core.Definition, error) {
-	file, err := s.Current(ctx, core.FileOf(workflow))
-	if err != nil {
-		return nil, err
-	}
-	def := named(file, workflow)
-	if def == nil {
-		return nil, fmt.Errorf("block %q: %w", workflow, ErrUnknownWorkflow)
-	}
-	return def, nil
-}
-
 // Target returns the definition to which a task is moved (P49, move pins another definition):
 //   - If latest is true, Target returns the definition that new orders of the workflow get. It stores the
 //     definition first, so that every pinned definition is stored.
@@ -438,16 +422,16 @@ func (s *Store) Target(ctx context.Context, workflow, hash string, latest bool) 
 		}
 		return core.Target{Definition: def}, err
 	}
-	def, err := s.latest(ctx, workflow)
-	var broken *BrokenWorkflow
-	switch {
-	case errors.As(err, &broken):
-		return core.Target{Absent: fmt.Sprintf(
-			"the workflow %q is there, and its file cannot be used: %s; fix the file, "+
-				"then repeat the command", workflow, broken.Problem)}, nil
-	case errors.Is(err, ErrUnknownWorkflow):
-		return core.Target{Absent: fmt.Sprintf(
-			"no workflow %q is deployed; deploy it, then try again", workflow)}, nil
+	// No order can be submitted to a block, but the order of a block can be moved (P55).
+	def, err := s.Current(ctx, core.FileOf(workflow))
+	if err == nil {
+		def = named(def, workflow)
+	}
+	if err == nil && def == nil {
+		err = s.unknown(workflow)
+	}
+	if refused, ok := errors.AsType[*core.Refusal](err); ok {
+		return core.Target{Absent: refused.Text}, nil
 	}
 	return core.Target{Definition: def}, err
 }

@@ -181,7 +181,7 @@ func TestOpen(t *testing.T) {
 		t.Errorf("the definition of new orders is %v, %v", got, err)
 	}
 	_, err := engine.State.Current(ctx, "other")
-	require.ErrorIs(t, err, state.ErrUnknownWorkflow)
+	require.ErrorContains(t, err, `no workflow "other" is deployed`)
 	q, err := engine.Queues.Queue(port.Requests("payment"))
 	require.NoError(t, err)
 	require.NoError(t, q.Send(ctx, []port.Message{{Body: []byte("{}")}})[0])

@@ -76,7 +76,7 @@ to step b after=a stop template=new
 to step c after=b
 event move m2
 ----
-  move m2 refused: the order cannot go on with the new definition: step b: its input is another one; if its service shows that it did not happen, resolve it as not-happened first
+  move m2 refused: the order cannot go on with the new definition: step b: its input was template and is new; if its service shows that it did not happen, resolve it as not-happened first
   attention 13:00:00
 
 to step a

@@ -13,19 +13,19 @@ event submit
 to step all each=a,b at-once=1 of=letter@food
 event move m1
 ----
-  move m1 refused: the order cannot go on with the new definition: step all: its children are of another workflow, or get other orders
+  move m1 refused: the order cannot go on with the new definition: step all: its workflow was parcel and is letter
   due 12:10:05
 
 to step all each=a,b at-once=1 order=other
 event move m2
 ----
-  move m2 refused: the order cannot go on with the new definition: step all: its children are of another workflow, or get other orders
+  move m2 refused: the order cannot go on with the new definition: step all: its order was template and is other
   due 12:10:05
 
 to step all each=a,b at-once=1 collect
 event move m3
 ----
-  move m3 refused: the order cannot go on with the new definition: step all: its children are of another workflow, or get other orders
+  move m3 refused: the order cannot go on with the new definition: step all: its collect was none and is true
   due 12:10:05
 
 to step all each=a,b at-once=1 of=parcel@food

@@ -11,19 +11,19 @@ event submit
 to step w answers=yes,never
 event move m1
 ----
-  move m1 refused: the order cannot go on with the new definition: step w: what it may be answered with, or what is a refusal, is different
+  move m1 refused: the order cannot go on with the new definition: step w: its values was [yes,no] and is [yes,never]
   due 13:00:00
 
 to step w answers=yes,no refuse=no
 event move m2
 ----
-  move m2 refused: the order cannot go on with the new definition: step w: what it may be answered with, or what is a refusal, is different
+  move m2 refused: the order cannot go on with the new definition: step w: its refuse was none and is value == 'no'
   due 13:00:00
 
 to step w answers=yes,no ask=w-ask
 event move m3
 ----
-  move m3 refused: the order cannot go on with the new definition: step w: what it may be answered with, or what is a refusal, is different
+  move m3 refused: the order cannot go on with the new definition: step w: its ask was none and is w-ask
   due 13:00:00
 
 to step w wait=1h

@@ -54,7 +54,7 @@ to step b after=a stop template=other
 to step c after=b
 event move m3
 ----
-  move m3 refused: the order cannot go on with the new definition: step b: its input is another one; if its service shows that it did not happen, resolve it as not-happened first
+  move m3 refused: the order cannot go on with the new definition: step b: its input was template and is other; if its service shows that it did not happen, resolve it as not-happened first
   attention 12:00:00
 
 to step a no-undo
@@ -62,7 +62,7 @@ to step b after=a stop
 to step c after=b
 event move m4
 ----
-  move m4 refused: the order cannot go on with the new definition: step a: its undo was undo-a and is none
+  move m4 refused: the order cannot go on with the new definition: step a: its undo was given and is none
   attention 12:00:00
 
 to step a grade=plain
@@ -86,7 +86,7 @@ to step b after=a no-return
 to step c after=b
 event move m7
 ----
-  move m7 refused: the order cannot go on with the new definition: step b: its undo was undo-b and is none; step b: its pointOfNoReturn was false and is true
+  move m7 refused: the order cannot go on with the new definition: step b: its pointOfNoReturn was none and is true; step b: its undo was given and is none
   attention 12:00:00
 
 to step a

@@ -23,5 +23,5 @@ event move m2
 to step w
 event move m3
 ----
-  move m3 refused: the order cannot go on with the new definition: step w: its kind was wait and is call; step w: its agent was  and is w-agent; step w: its operation was  and is do-w; step w: its undo was none and is undo-w; step w: its grade was  and is fenced
+  move m3 refused: the order cannot go on with the new definition: step w: its kind was wait and is call
   due 13:00:00
