@@ -14,10 +14,14 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/schema"
 )
 
-// Check returns an *Error if the expression is invalid, and otherwise nil.
-func Check(source string, scope Scope) error {
-	_, err := parse(source, scope)
-	return err
+// Check returns an *Error if the expression is invalid. Otherwise it returns the part of the order's schema that
+// describes the value, and an error for each path that the schema does not declare.
+func Check(source string, scope Scope) (value schema.Part, unknown []*Error, err error) {
+	p, err := parse(source, scope)
+	if err != nil {
+		return value, nil, err
+	}
+	return p.result, p.unknown, nil
 }
 
 // Expressions contains the compiled templates and conditions of one definition. It is immutable and safe for

@@ -130,7 +130,8 @@ func TestOutputsThatMayBeNull(t *testing.T) {
 
 // checked returns the problem that a check reports for an expression.
 func checked(scope expression.Scope, source string) string {
-	_, problem, _ := strings.Cut(fmt.Sprint(expression.Check(source, scope)), fmt.Sprintf("expression %q: ", source))
+	_, _, err := expression.Check(source, scope)
+	_, problem, _ := strings.Cut(fmt.Sprint(err), fmt.Sprintf("expression %q: ", source))
 	return cmp.Or(problem, "accepted")
 }
 

@@ -13,15 +13,14 @@ import (
 // builder makes the definition from the tree, and checks its meaning. It treats a malformed value as absent,
 // because the schema check has already reported the value.
 type builder struct {
-	report  *report
-	opts    Options
-	root    *value
-	def     *core.Definition
-	steps   []field // steps of the file and calls that send questions, with the indexes of def.Steps
-	order   *graph
-	schema  *schema.Schema // schema of the orders; nil means that any order is valid
-	outer   *builder       // builder of the steps around a block; nil for a file
-	element schema.Part    // schema of the variable item in the expressions of the current step
+	report *report
+	opts   Options
+	root   *value
+	def    *core.Definition
+	steps  []field // steps of the file and calls that send questions, with the indexes of def.Steps
+	order  *graph
+	schema *schema.Schema // schema of the orders; nil means that any order is valid
+	outer  *builder       // builder of the steps around a block; nil for a file
 }
 
 func (b *builder) definition() *core.Definition {

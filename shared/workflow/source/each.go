@@ -7,7 +7,6 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/expression"
-	"github.com/stepkeeper/stepkeeper/shared/schema"
 )
 
 // each reads a step that starts child orders (P40, a step can have child orders). The method items reads its
@@ -177,12 +176,11 @@ func (b *builder) items(f field, s *core.StepDefinition, scope expression.Scope)
 		}
 		s.Input = b.template(list, "each", scope)
 		s.Each.Enough = b.template(f.value.get("enough"), "enough", scope)
-		scope.Item = true
-		b.element = schema.Part{}
-		if text, found, _ := expression.Unwrap(list.text); found && b.schema != nil {
-			of, _ := expression.Unknown(text, b.schema.Part(), schema.Part{})
-			b.element = of.Element()
+		if text, found, _ := expression.Unwrap(list.text); found {
+			value, _, _ := expression.Check(text, scope) // b.template has reported what is wrong
+			scope.Element = value.Element()
 		}
+		scope.Item = true
 	}
 	if s.Each.Repeat != nil {
 		b.until(f, s, scope)

@@ -10,7 +10,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/expression"
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
-	"github.com/stepkeeper/stepkeeper/shared/schema"
 )
 
 // templates reads the inputs, the conditions and the output, and checks their expressions. The expressions of
@@ -21,6 +20,9 @@ func (b *builder) templates() {
 	all := expression.Scope{
 		Steps: b.readable(namesOf(b.def)), Skippable: b.conditions(), Continues: b.continues(), Outputs: b.outputs(),
 		Members: b.members(), Outside: b.outside(),
+	}
+	if b.schema != nil {
+		all.Order = b.schema.Part()
 	}
 	for i, f := range b.steps {
 		s := &b.def.Steps[i]
@@ -109,16 +111,8 @@ func (b *builder) when(v *value, scope expression.Scope) string {
 }
 
 func (b *builder) expression(where position, source string, scope expression.Scope) {
-	err := expression.Check(source, scope)
+	_, unknown, err := expression.Check(source, scope)
 	b.faulty(where, err)
-	if err != nil || b.schema == nil {
-		return
-	}
-	item := b.element
-	if !scope.Item {
-		item = schema.Part{}
-	}
-	_, unknown := expression.Unknown(source, b.schema.Part(), item)
 	for _, e := range unknown {
 		b.report.warn(where, e.What, e.Fix)
 	}
