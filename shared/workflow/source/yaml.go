@@ -10,7 +10,6 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
-	"github.com/goccy/go-yaml/token"
 )
 
 // Limits of a workflow file. Most of them are checked before the YAML library parses the file, because the
@@ -153,15 +152,6 @@ func (b *treeBuilder) build(n ast.Node, where position, depth int) *value {
 		b.refuse(v.at, depth)
 		return v
 	}
-	switch n.(type) {
-	case *ast.StringNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
-		if what := problemOf(n.GetToken()); what != "" {
-			b.error(v.at, "%s", what).fix(fixQuote)
-			v.shape = isText
-			v.text = n.GetToken().Value
-			return v
-		}
-	}
 	switch n := n.(type) {
 	case nil, *ast.NullNode, *ast.CommentNode, *ast.CommentGroupNode:
 		if n == nil {
@@ -194,29 +184,31 @@ func (b *treeBuilder) build(n ast.Node, where position, depth int) *value {
 
 // scalar reads a text, a number or a truth value.
 func (b *treeBuilder) scalar(v *value, n ast.Node) {
+	v.shape = isText
+	v.text = n.GetToken().Value
+	number, numeric := numberText(v.text)
+	what := problemOf(n.GetToken())
 	switch n := n.(type) {
-	case *ast.StringNode:
-		v.shape = isText
-		v.text = n.Value
-		// The library reads some numbers as texts, such as numbers of more than 64 bits.
-		if text, err := numberText(n.Value); plain(n.Token) && err == nil {
-			v.shape = isNumber
-			v.text = text
-		}
 	case *ast.LiteralNode:
-		v.shape = isText
 		v.text = n.Value.Value
+		return
+	case *ast.StringNode:
+		// The library reads some numbers as texts, such as numbers of more than 64 bits.
+		numeric = numeric && plain(n.Token)
 	case *ast.BoolNode:
 		v.shape = isBool
 		v.truth = n.Value
-	case *ast.IntegerNode:
-		v.shape = isNumber
-		v.text = b.number(n.Token)
-	case *ast.FloatNode:
-		v.shape = isNumber
-		v.text = b.number(n.Token)
+	case *ast.IntegerNode, *ast.FloatNode, *ast.InfinityNode, *ast.NanNode:
 	default:
 		b.error(v.at, "a construct of YAML that workflows do not use").fix("write plain values, lists and mappings")
+	}
+	switch {
+	case what != "":
+		b.error(v.at, "%s", what).fix(fixQuote)
+		v.shape = isText
+	case numeric:
+		v.shape = isNumber
+		v.text = number
 	}
 }
 
@@ -290,13 +282,4 @@ func (b *treeBuilder) refuse(where position, depth int) {
 			fix("use fewer aliases, or split the workflow")
 	}
 	b.over = true
-}
-
-func (b *treeBuilder) number(t *token.Token) string {
-	text, err := numberText(t.Value)
-	if err != nil {
-		b.error(position{t.Position.Line, t.Position.Column}, "%.40s is no number of YAML", t.Value).fix(fixQuote)
-		return "0"
-	}
-	return text
 }
