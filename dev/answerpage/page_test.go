@@ -26,7 +26,7 @@ type asks struct {
 	input string
 }
 
-func (a asks) Input(int, core.Environment) (json.RawMessage, error) {
+func (a asks) Value(core.Part, int, core.Environment) (json.RawMessage, error) {
 	return json.RawMessage(a.input), nil
 }
 

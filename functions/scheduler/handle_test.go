@@ -101,11 +101,11 @@ func inBacklog(c *scheduler.Config) {
 // bomb is an expression that panics for one order.
 type bomb struct{ core.Expressions }
 
-func (b bomb) Input(step int, env core.Environment) (json.RawMessage, error) {
+func (b bomb) Value(part core.Part, step int, env core.Environment) (json.RawMessage, error) {
 	if env.OrderID == "o-bomb" {
 		panic("boom")
 	}
-	return b.Expressions.Input(step, env)
+	return b.Expressions.Value(part, step, env)
 }
 
 func TestOneBadMessageAffectsNoOther(t *testing.T) {

@@ -241,16 +241,19 @@ type Environment struct {
 }
 
 // Expressions evaluates the templates and conditions of one Definition. The methods are pure functions of
-// their arguments, and safe for concurrent use. An error of Input, When, Refused or Items is a permanent
-// failure of the step (P20, what happens next is computed). The operator sees the text of the error, so the
-// text must not contain order data.
+// their arguments, and safe for concurrent use. An error of Value, Holds or Items is a permanent failure
+// of the step (P20, what happens next is computed). The operator sees the text of the error, so the text must
+// not contain order data.
 type Expressions interface {
-	Input(step int, env Environment) (json.RawMessage, error)
-	// InputReads returns the names of the steps whose results Input depends on.
+	// Value evaluates a template of a step. It returns nil if the step has no such template.
+	Value(part Part, step int, env Environment) (json.RawMessage, error)
+	// Holds evaluates a condition of a step. A condition that the step does not have is true.
+	Holds(part Part, step int, env Environment) (bool, error)
+	// Items returns the number of elements in a step's list. It calls the function each with every element in
+	// order. It is called only if the step is an Each with an Input.
+	Items(step int, env Environment, each func(index int, item json.RawMessage)) (count int, err error)
+	// InputReads returns the names of the steps whose results the input of a step depends on.
 	InputReads(step int) []string
-	// UndoInput is called only if Undo.Input is set.
-	UndoInput(step int, env Environment) (json.RawMessage, error)
-	When(step int, env Environment) (bool, error)
 	// Output is called only if Definition.Output is set.
 	Output(env Environment) (json.RawMessage, error)
 	// CheckAnswer returns an error if a value does not match Answer.Schema. It is called only if
@@ -262,22 +265,24 @@ type Expressions interface {
 	// CheckOrder returns an error if an order does not match Definition.Order. It is called only if
 	// Definition.Order is set.
 	CheckOrder(order json.RawMessage) error
-	// Refused is called only if Answer.Refuse is set.
-	Refused(step int, env Environment) (bool, error)
-	// Items returns the number of elements in a step's list. It calls the function each with every element in
-	// order. It is called only if the step is an Each with an Input.
-	Items(step int, env Environment, each func(index int, item json.RawMessage)) (count int, err error)
-	// Enough returns the number of children that must end well. It is called only if Each.Enough is set.
-	Enough(step int, env Environment) (int, error)
-	// ChildOrder is called only if Each.Order is set.
-	ChildOrder(step int, env Environment) (json.RawMessage, error)
-	// Until is called only if Each.Repeat is set.
-	Until(step int, env Environment) (bool, error)
-	// Deadline is called only if DeadlineAt is set.
-	Deadline(step int, env Environment) (json.RawMessage, error)
-	// Reminder is called only if Remind.Input is set.
-	Reminder(step int, env Environment) (json.RawMessage, error)
 }
+
+// Part names a template or a condition of a step.
+type Part int
+
+// Templates and conditions of a step.
+const (
+	PartInput      Part = iota
+	PartUndo            // Undo.Input
+	PartChildOrder      // Each.Order
+	PartEnough          // Each.Enough
+	PartDeadline        // DeadlineAt
+	PartReminder        // Remind.Input
+	PartWhen            // condition
+	PartUntil           // condition Each.Repeat.Until
+	PartRefuse          // condition Answer.Refuse
+	Parts               // number of parts
+)
 
 // Notifies reports whether tasks of this definition send that kind of status. A definition with "failed" in
 // Notify also sends "closed", because older definitions do not list "closed".

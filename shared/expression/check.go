@@ -8,61 +8,73 @@ import (
 
 	"github.com/expr-lang/expr/ast"
 
+	"github.com/stepkeeper/stepkeeper/shared/schema"
 	"github.com/stepkeeper/stepkeeper/shared/suggest"
 )
 
-// check walks a syntax tree once. It refuses the constructs that this package does not evaluate.
+// check walks a syntax tree once. It refuses the constructs that this package does not evaluate, and finds the
+// paths that the schema of the order does not declare.
 type check struct {
 	scope   Scope
 	program *program
 	// results of notSkipped for all conditions that are certainly met at the current node
-	done []string
+	done     []string
+	elements []schema.Part            // schemas of # in the predicates around the node, innermost last
+	parts    map[ast.Node]schema.Part // schemas of the nodes that read the order
 }
 
-// node checks n. The argument inside is the number of predicates around n.
-func (c *check) node(n ast.Node, inside int) error {
+// node checks n.
+func (c *check) node(n ast.Node) error {
+	err := c.construct(n)
+	if err == nil {
+		c.declared(n)
+	}
+	return err
+}
+
+func (c *check) construct(n ast.Node) error {
 	switch n := n.(type) {
 	case nil, *ast.NilNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.StringNode:
 		return nil
 	case *ast.IdentifierNode:
 		return c.identifier(n)
 	case *ast.MemberNode:
-		return c.member(n, inside)
+		return c.member(n)
 	case *ast.BuiltinNode:
-		return c.builtin(n, inside)
+		return c.builtin(n)
 	case *ast.BinaryNode:
-		return c.binary(n, inside)
+		return c.binary(n)
 	case *ast.PointerNode:
 		if n.Name != "" && n.Name != "index" {
 			return fail("#"+n.Name+" does not exist", "use # for the element and #index for its place")
 		}
 		return nil
 	case *ast.CallNode:
-		return c.call(n, inside)
+		return c.call(n)
 	case *ast.UnaryNode:
-		return c.node(n.Node, inside)
+		return c.node(n.Node)
 	case *ast.ChainNode:
-		return c.node(n.Node, inside)
+		return c.node(n.Node)
 	case *ast.PredicateNode:
-		return c.node(n.Node, inside)
+		return c.node(n.Node)
 	case *ast.SliceNode:
-		return c.all(inside, n.Node, n.From, n.To)
+		return c.all(n.Node, n.From, n.To)
 	case *ast.ConditionalNode:
-		return c.conditional(n, inside)
+		return c.conditional(n)
 	case *ast.ArrayNode:
-		return c.all(inside, n.Nodes...)
+		return c.all(n.Nodes...)
 	case *ast.MapNode:
-		return c.all(inside, n.Pairs...)
+		return c.all(n.Pairs...)
 	case *ast.PairNode:
-		return c.all(inside, n.Key, n.Value)
+		return c.all(n.Key, n.Value)
 	}
 	return fail("it uses a construct that workflows do not have",
 		"write one expression, without let and semicolons")
 }
 
-func (c *check) all(inside int, nodes ...ast.Node) error {
+func (c *check) all(nodes ...ast.Node) error {
 	for _, n := range nodes {
-		if err := c.node(n, inside); err != nil {
+		if err := c.node(n); err != nil {
 			return err
 		}
 	}
@@ -111,13 +123,13 @@ func (c *check) seen() map[string]someSee {
 	}
 }
 
-func (c *check) call(n *ast.CallNode, inside int) error {
+func (c *check) call(n *ast.CallNode) error {
 	name := "this"
 	switch callee := n.Callee.(type) {
 	case *ast.IdentifierNode:
 		name = callee.Value
 		if functions[name].call != nil {
-			return c.arguments(name, n.Arguments, inside)
+			return c.arguments(name, n.Arguments)
 		}
 	case *ast.MemberNode:
 		if s, ok := callee.Property.(*ast.StringNode); ok {
@@ -144,11 +156,11 @@ func noFunction(name string) error {
 		suggest.DidYouMean(name, names, "these functions exist: "+strings.Join(names, ", ")))
 }
 
-func (c *check) member(n *ast.MemberNode, inside int) error {
+func (c *check) member(n *ast.MemberNode) error {
 	if step, property, ok := ofStep(n); ok {
 		return c.step(n, step, property)
 	}
-	if err := c.node(n.Node, inside); err != nil {
+	if err := c.node(n.Node); err != nil {
 		if id, ok := n.Node.(*ast.IdentifierNode); ok && id.Value == "steps" {
 			return c.stepAlone(n)
 		}
@@ -165,7 +177,7 @@ func (c *check) member(n *ast.MemberNode, inside int) error {
 	if err := cmp.Or(c.skipped(n), c.known(n), c.outputs(n)); err != nil {
 		return err
 	}
-	return c.node(n.Property, inside)
+	return c.node(n.Property)
 }
 
 // known returns an error if n reads a member that the output of a step never has.
@@ -273,24 +285,26 @@ func noStep(written string, steps []string) error {
 
 // builtin checks the call of a function. Inside a predicate, a loop may run only over the current element.
 // Nested loops therefore visit each part of the data only once.
-func (c *check) builtin(n *ast.BuiltinNode, inside int) error {
+func (c *check) builtin(n *ast.BuiltinNode) error {
 	if !iterators[n.Name] {
 		if functions[n.Name].call == nil {
 			return noFunction(n.Name)
 		}
-		return c.arguments(n.Name, n.Arguments, inside)
+		return c.arguments(n.Name, n.Arguments)
 	}
-	if inside > 0 && !ofElement(n.Arguments[0]) {
+	if len(c.elements) > 0 && !ofElement(n.Arguments[0]) {
 		return fail("inside a predicate, "+n.Name+" goes over something else than the element at hand",
 			"loop over # or its fields only; for membership use the operator in")
 	}
-	if err := c.node(n.Arguments[0], inside); err != nil {
+	if err := c.node(n.Arguments[0]); err != nil {
 		return err
 	}
-	return c.all(inside+1, n.Arguments[1:]...)
+	c.elements = append(c.elements, c.parts[n.Arguments[0]].Element())
+	defer func() { c.elements = c.elements[:len(c.elements)-1] }()
+	return c.all(n.Arguments[1:]...)
 }
 
-func (c *check) arguments(name string, arguments []ast.Node, inside int) error {
+func (c *check) arguments(name string, arguments []ast.Node) error {
 	f := functions[name]
 	if len(arguments) < f.min || len(arguments) > f.max {
 		return fail(fmt.Sprintf("%s has %d arguments, it takes %s", name, len(arguments), f.arity()),
@@ -301,7 +315,7 @@ func (c *check) arguments(name string, arguments []ast.Node, inside int) error {
 			return err
 		}
 	}
-	return c.all(inside, arguments...)
+	return c.all(arguments...)
 }
 
 // ofElement reports whether n is the current element of a predicate, or a part of that element.
@@ -325,20 +339,20 @@ func ofElement(n ast.Node) bool {
 	return false
 }
 
-func (c *check) binary(n *ast.BinaryNode, inside int) error {
+func (c *check) binary(n *ast.BinaryNode) error {
 	if _, ok := operators[n.Operator]; !ok && !lazyOperators[n.Operator] {
 		return fail("the operator "+n.Operator+" does not exist here", fixSyntax)
 	}
-	if err := c.node(n.Left, inside); err != nil {
+	if err := c.node(n.Left); err != nil {
 		return err
 	}
 	switch n.Operator {
 	case "&&", "and":
-		return c.given(c.program.notSkipped(n.Left, true), n.Right, inside)
+		return c.given(c.program.notSkipped(n.Left, true), n.Right)
 	case "||", "or":
-		return c.given(c.program.notSkipped(n.Left, false), n.Right, inside)
+		return c.given(c.program.notSkipped(n.Left, false), n.Right)
 	}
-	return c.node(n.Right, inside)
+	return c.node(n.Right)
 }
 
 // neverBoolean reports whether the value of a node is certainly neither true nor false.

@@ -14,10 +14,14 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/schema"
 )
 
-// Check returns an *Error if the expression is invalid, and otherwise nil.
-func Check(source string, scope Scope) error {
-	_, err := parse(source, scope)
-	return err
+// Check returns an *Error if the expression is invalid. Otherwise it returns the part of the order's schema that
+// describes the value, and an error for each path that the schema does not declare.
+func Check(source string, scope Scope) (value schema.Part, unknown []*Error, err error) {
+	p, err := parse(source, scope)
+	if err != nil {
+		return value, nil, err
+	}
+	return p.result, p.unknown, nil
 }
 
 // Expressions contains the compiled templates and conditions of one definition. It is immutable and safe for
@@ -30,42 +34,35 @@ type Expressions struct {
 
 // step holds what a step evaluates. nil means that there is no such part, and that any value matches a schema.
 type step struct {
-	input    *template
-	child    *template // order of a child
-	undo     *template
-	deadline *template // absolute deadline
-	reminder *template
-	enough   *template // how many children must end well
-	when     *program
-	until    *program // condition that ends a repeat
-	refuse   *program
-	answer   *schema.Schema   // schema of an event's value
-	passed   []*schema.Schema // schemas of the events that the step passes on
+	parts  [core.Parts]*template // a condition is a template with one expression
+	answer *schema.Schema        // schema of an event's value
+	passed []*schema.Schema      // schemas of the events that the step passes on
 }
 
 var _ core.Expressions = (*Expressions)(nil)
 
 // Compile compiles all expressions of a definition. It returns no error for a definition that package source
-// has checked.
+// has checked. Compile does not check again which names each expression may read.
 func Compile(d *core.Definition) (*Expressions, error) {
-	scope := Scope{Steps: make([]string, len(d.Steps))}
-	answered := map[string]bool{}
+	c := &compiler{scope: Scope{
+		Steps: make([]string, len(d.Steps)), Answered: map[string]bool{},
+		Value: true, Item: true, Repeat: true, Result: true, Reminder: true,
+	}}
 	for i := range d.Steps {
-		scope.Steps[i] = d.Steps[i].Name
+		c.scope.Steps[i] = d.Steps[i].Name
 		if d.Steps[i].Answer != nil {
-			answered[d.Steps[i].Name] = false // package source has checked the persons of tokens
+			c.scope.Answered[d.Steps[i].Name] = false
 		}
 	}
-	c := &compiler{}
 	x := &Expressions{steps: make([]step, len(d.Steps))}
 	for i := range d.Steps {
-		x.steps[i] = c.step(&d.Steps[i], scope, answered)
+		x.steps[i] = c.step(&d.Steps[i])
 		if c.err != nil {
 			return nil, fmt.Errorf("workflow %s, step %s: %w", d.Name, d.Steps[i].Name, c.err)
 		}
 	}
 	x.order = c.schema("schema of orders", d.Order)
-	x.output = c.template(d.Output, scope)
+	x.output = c.template(d.Output)
 	if c.err != nil {
 		return nil, fmt.Errorf("workflow %s: %w", d.Name, c.err)
 	}
@@ -73,20 +70,25 @@ func Compile(d *core.Definition) (*Expressions, error) {
 }
 
 // compiler compiles the parts of a definition. After an error it compiles no more.
-type compiler struct{ err error }
+type compiler struct {
+	scope Scope
+	err   error
+}
 
-func (c *compiler) template(data json.RawMessage, scope Scope) (t *template) {
+func (c *compiler) template(data json.RawMessage) (t *template) {
 	if c.err == nil && len(data) > 0 {
-		t, c.err = parseTemplate(data, scope)
+		t, c.err = parseTemplate(data, c.scope)
 	}
 	return t
 }
 
-func (c *compiler) condition(source string, scope Scope) (p *program) {
-	if c.err == nil && source != "" {
-		p, c.err = parse(source, scope)
+func (c *compiler) condition(source string) *template {
+	if c.err != nil || source == "" {
+		return nil
 	}
-	return p
+	p, err := parse(source, c.scope)
+	c.err = err
+	return &template{holes: []*program{p}}
 }
 
 func (c *compiler) schema(what string, text json.RawMessage) *schema.Schema {
@@ -100,68 +102,90 @@ func (c *compiler) schema(what string, text json.RawMessage) *schema.Schema {
 	return s
 }
 
-func (c *compiler) step(s *core.StepDefinition, scope Scope, answered map[string]bool) (x step) {
-	call := scope
-	call.Answered = answered
-	of := scope
-	if s.Agent != "" {
-		of = call
-	}
-	x.input = c.template(s.Input, of)
-	x.deadline = c.template(s.DeadlineAt, scope)
-	x.when = c.condition(s.When, scope)
-	if s.Remind != nil {
-		call.Reminder = true
-		x.reminder = c.template(s.Remind.Input, call)
-	}
-	if s.Each != nil {
-		c.children(s.Each, scope, &x)
-	}
+func (c *compiler) step(s *core.StepDefinition) (x step) {
+	x.parts[core.PartInput] = c.template(s.Input)
+	x.parts[core.PartDeadline] = c.template(s.DeadlineAt)
+	x.parts[core.PartWhen] = c.condition(s.When)
 	if s.Undo != nil {
-		x.undo = c.template(s.Undo.Input, scope)
+		x.parts[core.PartUndo] = c.template(s.Undo.Input)
+	}
+	if s.Remind != nil {
+		x.parts[core.PartReminder] = c.template(s.Remind.Input)
 	}
 	if s.Answer != nil {
+		x.parts[core.PartRefuse] = c.condition(s.Answer.Refuse)
 		x.answer = c.schema("schema", s.Answer.Schema)
-		scope.Value = true
-		x.refuse = c.condition(s.Answer.Refuse, scope)
+	}
+	if s.Each == nil {
+		return x
+	}
+	x.parts[core.PartChildOrder] = c.template(s.Each.Order)
+	x.parts[core.PartEnough] = c.template(s.Each.Enough)
+	if s.Each.Repeat != nil {
+		x.parts[core.PartUntil] = c.condition(s.Each.Repeat.Until)
+	}
+	for _, event := range s.Each.Events {
+		x.passed = append(x.passed, c.schema("event "+event.Name, event.Schema))
 	}
 	return x
 }
 
-// children compiles what a step with child orders evaluates.
-func (c *compiler) children(e *core.Each, scope Scope, x *step) {
-	x.enough = c.template(e.Enough, scope)
-	for _, event := range e.Events {
-		x.passed = append(x.passed, c.schema("event "+event.Name, event.Schema))
+// parts yields all parts of all steps, and the output.
+func (x *Expressions) parts(yield func(*template) bool) {
+	for i := range x.steps {
+		for _, t := range x.steps[i].parts {
+			if t != nil && !yield(t) {
+				return
+			}
+		}
 	}
-	of := scope
-	of.Item = e.Repeat == nil
-	of.Repeat = e.Repeat != nil
-	x.child = c.template(e.Order, of)
-	if e.Repeat != nil {
-		scope.Result = true
-		x.until = c.condition(e.Repeat.Until, scope)
+	if x.output != nil {
+		yield(x.output)
 	}
 }
 
 // MakesTokens reports whether an input makes tokens (P39, a token is an answer's permission).
 func (x *Expressions) MakesTokens() bool {
-	return slices.ContainsFunc(x.steps, func(s step) bool { return s.input.makesTokens() || s.reminder.makesTokens() })
+	for t := range x.parts {
+		if slices.ContainsFunc(t.holes, func(p *program) bool { return p.tokens }) {
+			return true
+		}
+	}
+	return false
 }
 
-func (t *template) makesTokens() bool {
-	return t != nil && slices.ContainsFunc(t.holes, func(p *program) bool { return p.tokens })
+// Value evaluates a template of a step. It returns nil if the step has no such template.
+func (x *Expressions) Value(part core.Part, step int, env core.Environment) (json.RawMessage, error) {
+	return x.steps[step].parts[part].evaluate(&env)
 }
 
-// Input evaluates the input of a step. It returns nil if the step has no input.
-func (x *Expressions) Input(step int, env core.Environment) (json.RawMessage, error) {
-	return evaluate(x.steps[step].input, &env)
+// Holds evaluates a condition of a step. A condition that the step does not have is true.
+func (x *Expressions) Holds(part core.Part, step int, env core.Environment) (bool, error) {
+	t := x.steps[step].parts[part]
+	if t == nil {
+		return true, nil
+	}
+	p := t.holes[0]
+	v, err := p.value(&env)
+	if err != nil {
+		return false, at(p.source, err)
+	}
+	yes, ok := v.(bool)
+	if !ok {
+		return false, at(p.source, mismatch("a condition", "true or false", v))
+	}
+	return yes, nil
+}
+
+// Output evaluates the output of the workflow. It returns nil if the workflow has no output.
+func (x *Expressions) Output(env core.Environment) (json.RawMessage, error) {
+	return x.output.evaluate(&env)
 }
 
 // InputReads returns the sorted names of the steps whose outputs or failures the input of a step reads.
 func (x *Expressions) InputReads(step int) []string {
 	reads := map[string]bool{}
-	if t := x.steps[step].input; t != nil {
+	if t := x.steps[step].parts[core.PartInput]; t != nil {
 		for _, p := range t.holes {
 			// The loops read the maps in any order, because slices.Sorted sorts the names.
 			for _, name := range p.steps {
@@ -180,7 +204,7 @@ func (x *Expressions) InputReads(step int) []string {
 func (x *Expressions) Items(step int, env core.Environment,
 	each func(index int, item json.RawMessage),
 ) (count int, err error) {
-	text, err := evaluate(x.steps[step].input, &env)
+	text, err := x.Value(core.PartInput, step, env)
 	if err != nil {
 		return 0, err
 	}
@@ -196,82 +220,6 @@ func (x *Expressions) Items(step int, env core.Environment,
 		count++
 	}
 	return count, nil
-}
-
-// Enough evaluates how many children of a step must end well.
-func (x *Expressions) Enough(step int, env core.Environment) (int, error) {
-	text, err := evaluate(x.steps[step].enough, &env)
-	if err != nil {
-		return 0, err
-	}
-	var n core.Whole
-	if n.UnmarshalJSON(text) != nil {
-		return 0, errors.New("the value of enough is no whole number")
-	}
-	return int(n), nil
-}
-
-// ChildOrder evaluates the content of a child order. It returns nil if the step has no template for child
-// orders.
-func (x *Expressions) ChildOrder(step int, env core.Environment) (json.RawMessage, error) {
-	return evaluate(x.steps[step].child, &env)
-}
-
-// Deadline evaluates the absolute deadline of a step. It returns nil if the step has none.
-func (x *Expressions) Deadline(step int, env core.Environment) (json.RawMessage, error) {
-	return evaluate(x.steps[step].deadline, &env)
-}
-
-// Reminder evaluates the input of a step's reminder. It returns nil if the reminder has no input.
-func (x *Expressions) Reminder(step int, env core.Environment) (json.RawMessage, error) {
-	return evaluate(x.steps[step].reminder, &env)
-}
-
-// UndoInput evaluates the input of a step's undo. It returns nil if the undo has no input of its own.
-func (x *Expressions) UndoInput(step int, env core.Environment) (json.RawMessage, error) {
-	return evaluate(x.steps[step].undo, &env)
-}
-
-// Output evaluates the output of the workflow. It returns nil if the workflow has no output.
-func (x *Expressions) Output(env core.Environment) (json.RawMessage, error) {
-	return evaluate(x.output, &env)
-}
-
-func evaluate(t *template, env *core.Environment) (json.RawMessage, error) {
-	if t == nil {
-		return nil, nil
-	}
-	return t.evaluate(env)
-}
-
-// When evaluates the condition of a step. It returns true if the step has no condition.
-func (x *Expressions) When(step int, env core.Environment) (bool, error) {
-	return condition("when", x.steps[step].when, &env, true)
-}
-
-func condition(what string, p *program, env *core.Environment, absent bool) (bool, error) {
-	if p == nil {
-		return absent, nil
-	}
-	v, err := p.value(env)
-	if err == nil {
-		if yes, ok := v.(bool); ok {
-			return yes, nil
-		}
-		err = mismatch(what, "true or false", v)
-	}
-	return false, at(p.source, err)
-}
-
-// Refused evaluates the condition refuse of a step. It reports whether the value of an answer is a refusal,
-// and returns false if the step has no such condition.
-func (x *Expressions) Refused(step int, env core.Environment) (bool, error) {
-	return condition("refuse", x.steps[step].refuse, &env, false)
-}
-
-// Until evaluates the condition that ends the repeat of a step.
-func (x *Expressions) Until(step int, env core.Environment) (bool, error) {
-	return condition("until", x.steps[step].until, &env, true)
 }
 
 // CheckAnswer returns an error if the value of an event does not match the schema of the step.

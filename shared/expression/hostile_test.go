@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/expression"
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
@@ -144,11 +145,11 @@ func TestWorkIsBoundedByItsCharge(t *testing.T) {
 		env := environment(order)
 		charged := x.Usage(env).Steps
 		began := time.Now()
-		_, _ = x.Input(2, env)
+		_, _ = x.Value(core.PartInput, 2, env)
 		took := time.Since(began)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		_, _ = x.Input(2, env)
+		_, _ = x.Value(core.PartInput, 2, env)
 		runtime.ReadMemStats(&after)
 		bytes := after.TotalAlloc - before.TotalAlloc
 		require.LessOrEqual(t, bytes, uint64(256*charged+4*expression.MaxResult))
@@ -258,13 +259,13 @@ func FuzzExpression(f *testing.F) {
 		if rawjson.Check(env.Order, rawjson.MaxLevels) != nil {
 			return
 		}
-		first, err1 := x.Input(2, env)
-		second, err2 := x.Input(2, env)
+		first, err1 := x.Value(core.PartInput, 2, env)
+		second, err2 := x.Value(core.PartInput, 2, env)
 		require.Equal(t, string(second), string(first))
 		require.Equal(t, err2 == nil, err1 == nil)
 		if err1 == nil && (!json.Valid(first) || len(first) > expression.MaxResult) {
 			t.Fatalf("%q gives %q", source, first)
 		}
-		_, _ = x.When(2, env)
+		_, _ = x.Holds(core.PartWhen, 2, env)
 	})
 }

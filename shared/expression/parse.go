@@ -11,6 +11,8 @@ import (
 	"github.com/expr-lang/expr/conf"
 	"github.com/expr-lang/expr/file"
 	"github.com/expr-lang/expr/parser"
+
+	"github.com/stepkeeper/stepkeeper/shared/schema"
 )
 
 // Scope lists what an expression may read. It depends on where the expression stands in the workflow.
@@ -62,6 +64,8 @@ type Scope struct {
 	Members map[string][]string
 	// Outside contains the steps around the block of the expression. Only the input of the block can read them.
 	Outside []string
+	// Order and Element are the schemas of order and item. The zero values allow every path.
+	Order, Element schema.Part
 	// When is the condition of the step. It is true when the expression is evaluated. "" means no condition.
 	When string
 }
@@ -70,16 +74,18 @@ type Scope struct {
 type program struct {
 	source string
 	root   ast.Node
+	result schema.Part         // schema of the value
 	path   *path               // set if the expression is only a path
 	steps  map[ast.Node]string // names of the steps whose output the nodes read
 	facts  map[ast.Node]fact   // failures that the nodes read
 
-	tokens bool // the expression makes tokens (P39)
+	tokens  bool     // the expression makes tokens (P39)
+	unknown []*Error // paths that the schema of the order does not declare
 }
 
-// newProgram returns a program without steps and facts. The methods of check add both.
-func newProgram(source string, root ast.Node) *program {
-	return &program{source: source, root: root, steps: map[ast.Node]string{}, facts: map[ast.Node]fact{}}
+func newCheck(source string, root ast.Node, scope Scope) *check {
+	p := &program{source: source, root: root, steps: map[ast.Node]string{}, facts: map[ast.Node]fact{}}
+	return &check{scope: scope, program: p, parts: map[ast.Node]schema.Part{}}
 }
 
 var iterators = map[string]bool{
@@ -128,8 +134,8 @@ func parseProgram(source string, scope Scope) (*program, error) {
 	case err != nil:
 		return nil, syntaxFailure(err)
 	}
-	c := &check{scope: scope, program: newProgram(source, tree.Node)}
-	if err := c.node(tree.Node, 0); err != nil {
+	c := newCheck(source, tree.Node, scope)
+	if err := c.node(tree.Node); err != nil {
 		if dashed := dashedName(source, scope.Steps); dashed != nil {
 			return nil, dashed
 		}
@@ -139,6 +145,7 @@ func parseProgram(source string, scope Scope) (*program, error) {
 		return nil, fail("it is never true or false", "compare it, as in len(order.items) > 0 or order.total > 0")
 	}
 	c.program.path = pathOf(c.program, tree.Node)
+	c.program.result = c.parts[tree.Node]
 	return c.program, nil
 }
 

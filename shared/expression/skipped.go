@@ -84,8 +84,8 @@ func conjunction(condition string, scope Scope) (parts []string, p *program) {
 	scope.When = ""
 	scope.Skippable = nil
 	scope.Continues = nil
-	c := &check{scope: scope, program: newProgram(condition, tree.Node)}
-	_ = c.node(tree.Node, 0) // records the outputs that the condition reads; parse reports the errors
+	c := newCheck(condition, tree.Node, scope)
+	_ = c.node(tree.Node) // records the outputs that the condition reads; parse reports the errors
 	var split func(n ast.Node)
 	split = func(n ast.Node) {
 		if b, ok := n.(*ast.BinaryNode); ok && (b.Operator == "&&" || b.Operator == "and") {
@@ -142,21 +142,21 @@ func notFailed(step string) string { return "not failed: " + step }
 
 // given checks a node. The conclusions in steps come from notSkipped. They are true whenever the node is
 // evaluated.
-func (c *check) given(steps []string, n ast.Node, inside int) error {
+func (c *check) given(steps []string, n ast.Node) error {
 	before := len(c.done)
 	c.done = append(c.done, steps...)
 	defer func() { c.done = c.done[:before] }()
-	return c.node(n, inside)
+	return c.node(n)
 }
 
-func (c *check) conditional(n *ast.ConditionalNode, inside int) error {
-	if err := c.node(n.Cond, inside); err != nil {
+func (c *check) conditional(n *ast.ConditionalNode) error {
+	if err := c.node(n.Cond); err != nil {
 		return err
 	}
-	if err := c.given(c.program.notSkipped(n.Cond, true), n.Exp1, inside); err != nil {
+	if err := c.given(c.program.notSkipped(n.Cond, true), n.Exp1); err != nil {
 		return err
 	}
-	return c.given(c.program.notSkipped(n.Cond, false), n.Exp2, inside)
+	return c.given(c.program.notSkipped(n.Cond, false), n.Exp2)
 }
 
 func underscored(steps []string) []string {

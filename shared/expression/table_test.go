@@ -66,7 +66,7 @@ func TestValues(t *testing.T) {
 	table(t, "conditions.txt", nil, func(source string) string {
 		x, err := expression.Compile(definition("null", source))
 		require.NoError(t, err)
-		met, err := x.When(2, environment(`{"yes":true,"n":3}`))
+		met, err := x.Holds(core.PartWhen, 2, environment(`{"yes":true,"n":3}`))
 		return shown(fmt.Sprint(met), err)
 	})
 }
@@ -130,7 +130,8 @@ func TestOutputsThatMayBeNull(t *testing.T) {
 
 // checked returns the problem that a check reports for an expression.
 func checked(scope expression.Scope, source string) string {
-	_, problem, _ := strings.Cut(fmt.Sprint(expression.Check(source, scope)), fmt.Sprintf("expression %q: ", source))
+	_, _, err := expression.Check(source, scope)
+	_, problem, _ := strings.Cut(fmt.Sprint(err), fmt.Sprintf("expression %q: ", source))
 	return cmp.Or(problem, "accepted")
 }
 
@@ -141,12 +142,9 @@ func TestNothingToEvaluate(t *testing.T) {
 	output, err := x.Output(core.Environment{})
 	require.NoError(t, err)
 	require.Nil(t, output)
-	met, err := x.When(0, core.Environment{})
+	met, err := x.Holds(core.PartWhen, 0, core.Environment{})
 	require.NoError(t, err)
 	require.True(t, met)
-	refused, err := x.Refused(0, core.Environment{})
-	require.NoError(t, err)
-	require.False(t, refused)
 }
 
 // P35: an expression decides which value of an answer is a refusal. It reads the value, and everything that an input
@@ -154,13 +152,13 @@ func TestNothingToEvaluate(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	for source, want := range map[string]string{
 		`value.amount > order.limit`: "true <nil>", `value.amount == order.limit`: "false <nil>",
-		`value`: `false expression "value": refuse needs true or false`,
+		`value`: `false expression "value": a condition needs true or false`,
 	} {
 		x, err := expression.Compile(&core.Definition{
 			Steps: []core.StepDefinition{{Name: "a", Answer: &core.Answer{Refuse: source}}},
 		})
 		require.NoError(t, err)
-		got, err := x.Refused(0, core.Environment{Order: []byte(`{"limit":5}`), Value: []byte(`{"amount":7}`)})
+		got, err := x.Holds(core.PartRefuse, 0, core.Environment{Order: []byte(`{"limit":5}`), Value: []byte(`{"amount":7}`)})
 		require.Contains(t, fmt.Sprint(got, " ", err), want)
 	}
 }

@@ -108,9 +108,12 @@ func Plain(data json.RawMessage) (json.RawMessage, error) {
 	return t.evaluate(&core.Environment{})
 }
 
-// evaluate replaces the expressions by their values. The caller must not change the result, because the
-// result may share its bytes with the template.
+// evaluate replaces the expressions by their values. A nil template has the value nil. The caller must not change
+// the result, because the result may share its bytes with the template.
 func (t *template) evaluate(env *core.Environment) (json.RawMessage, error) {
+	if t == nil {
+		return nil, nil
+	}
 	if len(t.holes) == 0 {
 		return slices.Clip(t.literals[0]), at(string(t.literals[0]), checkResult(t.literals[0]))
 	}

@@ -5,94 +5,53 @@ import (
 	"strings"
 
 	"github.com/expr-lang/expr/ast"
-	"github.com/expr-lang/expr/parser"
 
 	"github.com/stepkeeper/stepkeeper/shared/schema"
 	"github.com/stepkeeper/stepkeeper/shared/suggest"
 )
 
-// Unknown returns an error for each path in an expression that the schema of the order does not declare. It
-// also returns the part of the schema that describes the value of the expression. The argument item describes
-// the name item, which an expression for a child order can read.
-func Unknown(source string, order, item schema.Part) (value schema.Part, unknown []*Error) {
-	tree, err := parser.ParseWithConfig(source, settings())
-	if err != nil { // Check reports a syntax error
-		return schema.Part{}, nil
-	}
-	r := &reader{order: order, item: item}
-	value = r.node(tree.Node)
-	return value, r.unknown
-}
-
-type reader struct {
-	order, item schema.Part
-	elements    []schema.Part // schemas of # in the predicates around the node, innermost last
-	unknown     []*Error
-}
-
-func (r *reader) node(n ast.Node) schema.Part {
+// declared records the schema of a node whose parts were checked, if the node reads the order.
+func (c *check) declared(n ast.Node) {
 	switch n := n.(type) {
 	case *ast.IdentifierNode:
 		switch n.Value {
 		case "order":
-			return r.order
+			c.parts[n] = c.scope.Order
 		case "item":
-			return r.item
+			c.parts[n] = c.scope.Element
 		}
 	case *ast.PointerNode:
-		if n.Name == "" && len(r.elements) > 0 {
-			return r.elements[len(r.elements)-1]
+		if n.Name == "" && len(c.elements) > 0 {
+			c.parts[n] = c.elements[len(c.elements)-1]
 		}
 	case *ast.MemberNode:
-		return r.member(n)
+		c.parts[n] = c.memberPart(n)
 	case *ast.ChainNode:
-		return r.node(n.Node)
-	case *ast.PredicateNode:
-		return r.node(n.Node)
+		c.parts[n] = c.parts[n.Node]
 	case *ast.SliceNode:
-		r.nodes(n.From, n.To)
-		return r.node(n.Node)
+		c.parts[n] = c.parts[n.Node]
 	case *ast.BuiltinNode:
-		return r.builtin(n)
-	case *ast.BinaryNode:
-		left := r.node(n.Left)
-		r.node(n.Right)
-		if n.Operator == "??" {
-			return left
+		if n.Name == "filter" {
+			c.parts[n] = c.parts[n.Arguments[0]]
 		}
-	case *ast.UnaryNode:
-		r.node(n.Node)
-	case *ast.CallNode:
-		r.nodes(n.Arguments...)
-	case *ast.ConditionalNode:
-		r.nodes(n.Cond, n.Exp1, n.Exp2)
-	case *ast.ArrayNode:
-		r.nodes(n.Nodes...)
-	case *ast.MapNode:
-		r.nodes(n.Pairs...)
-	case *ast.PairNode:
-		r.nodes(n.Key, n.Value)
-	}
-	return schema.Part{}
-}
-
-func (r *reader) nodes(nodes ...ast.Node) {
-	for _, n := range nodes {
-		r.node(n)
+	case *ast.BinaryNode:
+		if n.Operator == "??" {
+			c.parts[n] = c.parts[n.Left]
+		}
 	}
 }
 
-func (r *reader) member(n *ast.MemberNode) schema.Part {
-	base := r.node(n.Node)
+// memberPart returns the schema of a member. It records a member that its schema does not declare.
+func (c *check) memberPart(n *ast.MemberNode) schema.Part {
+	base := c.parts[n.Node]
 	s, named := n.Property.(*ast.StringNode)
 	if !named {
-		r.node(n.Property)
 		return base.Element()
 	}
 	member, known := base.Member(s.Value)
 	if !known {
 		names := base.Names()
-		r.unknown = append(r.unknown, &Error{
+		c.program.unknown = append(c.program.unknown, &Error{
 			What: fmt.Sprintf("%s is read, and the schema of the order does not know it",
 				shorten(n.String(), maxQuoted)),
 			Fix: suggest.DidYouMean(s.Value, names, "the schema declares here: "+
@@ -100,20 +59,4 @@ func (r *reader) member(n *ast.MemberNode) schema.Part {
 		})
 	}
 	return member
-}
-
-// builtin walks the call of a function. In a predicate, the node # is an element of the list.
-func (r *reader) builtin(n *ast.BuiltinNode) schema.Part {
-	if !iterators[n.Name] {
-		r.nodes(n.Arguments...)
-		return schema.Part{}
-	}
-	list := r.node(n.Arguments[0])
-	r.elements = append(r.elements, list.Element())
-	r.nodes(n.Arguments[1:]...)
-	r.elements = r.elements[:len(r.elements)-1]
-	if n.Name == "filter" {
-		return list
-	}
-	return schema.Part{}
 }

@@ -1,8 +1,6 @@
 package expression
 
 import (
-	"slices"
-
 	"github.com/expr-lang/expr/ast"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -18,17 +16,8 @@ type Usage struct {
 // metered steps before the failure. An evaluation can fail, for example, because env lacks an output or an item.
 func (x *Expressions) Usage(env core.Environment) Usage {
 	var u Usage
-	for _, s := range append(slices.Clip(x.steps), step{input: x.output}) {
-		for _, t := range []*template{s.input, s.child, s.undo, s.deadline, s.reminder, s.enough} {
-			if t != nil {
-				u.add(&env, t.holes...)
-			}
-		}
-		for _, p := range []*program{s.when, s.until, s.refuse} {
-			if p != nil {
-				u.add(&env, p)
-			}
-		}
+	for t := range x.parts {
+		u.add(&env, t.holes...)
 	}
 	return u
 }

@@ -137,7 +137,7 @@ func (s step) conditionHolds() bool {
 	if !s.orderKnown() {
 		return false
 	}
-	yes, err := s.def.Expr.When(s.i, s.environment(false))
+	yes, err := s.def.Expr.Holds(core.PartWhen, s.i, s.environment(false))
 	if err != nil {
 		s.fail("expression", "when: "+err.Error(), 0)
 	}
@@ -277,9 +277,9 @@ func (s step) input(op core.Operation) (json.RawMessage, error) {
 		return nil, nil
 	}
 	if undo {
-		return s.def.Expr.UndoInput(s.i, s.environment(true))
+		return s.def.Expr.Value(core.PartUndo, s.i, s.environment(true))
 	}
-	return s.def.Expr.Input(s.i, s.environment(false))
+	return s.def.Expr.Value(core.PartInput, s.i, s.environment(false))
 }
 
 // environment returns the values that an expression of step i may read: the order, and the outputs and

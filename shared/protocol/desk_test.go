@@ -32,7 +32,7 @@ type expressions struct {
 	deadline map[int]func(core.Environment) (json.RawMessage, error)
 	enough   int // number of children that must end well
 	unsent   int // number of the reminder whose input fails; 0: none
-	until    int // index of the iteration about which Until is true; -1: it fails
+	until    int // index of the iteration about which PartUntil holds; -1: it fails
 }
 
 // InputReads returns the list that the test has set.
@@ -41,7 +41,7 @@ func (x *expressions) InputReads(i int) []string { return x.reads[i] }
 // CheckOrder accepts every order.
 func (x *expressions) CheckOrder(json.RawMessage) error { return nil }
 
-// CheckAnswer accepts everything except objects. Refused refuses "no".
+// CheckAnswer accepts everything except objects.
 func (x *expressions) CheckAnswer(_ int, value json.RawMessage) error {
 	if value[0] == '{' {
 		return errors.New("it is an object")
@@ -49,13 +49,9 @@ func (x *expressions) CheckAnswer(_ int, value json.RawMessage) error {
 	return nil
 }
 
-func (x *expressions) Refused(_ int, env core.Environment) (bool, error) {
-	return string(env.Value) == `"no"`, nil
-}
-
 // Items is the list that the input is.
 func (x *expressions) Items(i int, env core.Environment, each func(int, json.RawMessage)) (int, error) {
-	input, err := x.Input(i, env)
+	input, err := x.Value(core.PartInput, i, env)
 	if err != nil {
 		return 0, err
 	}
@@ -74,67 +70,59 @@ func (x *expressions) CheckPassed(i, _ int, value json.RawMessage) error {
 	return x.CheckAnswer(i, value)
 }
 
-// Enough is the number that the test has set; it fails for a negative one.
-func (x *expressions) Enough(int, core.Environment) (int, error) {
-	if x.enough < 0 {
-		return 0, errors.New("no such field")
-	}
-	return x.enough, nil
-}
-
-// ChildOrder fails for the item "bad", and returns no object for the item "text".
-func (x *expressions) ChildOrder(_ int, env core.Environment) (json.RawMessage, error) {
-	if string(env.Item) == `"bad"` {
-		return nil, errors.New("no such field")
-	}
-	if string(env.Item) == `"text"` {
-		return env.Item, nil
-	}
-	if env.Item == nil {
-		return json.RawMessage(fmt.Sprintf(`{"previous":null,"index":%d}`, env.Index)), nil
-	}
-	return json.RawMessage(fmt.Sprintf(`{"item":%s,"index":%d}`, env.Item, env.Index)), nil
-}
-
-func (x *expressions) Until(_ int, env core.Environment) (bool, error) {
-	if x.until < 0 {
+// Holds refuses the answer "no", and ends a repeat at the iteration that the test has set.
+func (x *expressions) Holds(part core.Part, i int, env core.Environment) (bool, error) {
+	switch f := x.when[i]; {
+	case part == core.PartRefuse:
+		return string(env.Value) == `"no"`, nil
+	case part == core.PartUntil && x.until < 0:
 		return false, errors.New("no such field")
-	}
-	return env.Index >= x.until, nil
-}
-
-// Deadline returns the text that a test has set.
-func (x *expressions) Deadline(i int, _ core.Environment) (json.RawMessage, error) {
-	return x.deadline[i](core.Environment{})
-}
-
-// Reminder shows the number of the reminder, and fails for the number x.unsent.
-func (x *expressions) Reminder(_ int, env core.Environment) (json.RawMessage, error) {
-	if env.Index == x.unsent {
-		return nil, errors.New("no such field")
-	}
-	return json.RawMessage(fmt.Sprintf(`{"reminder":%d}`, env.Index)), nil
-}
-
-func (x *expressions) When(i int, env core.Environment) (bool, error) {
-	if f := x.when[i]; f != nil {
+	case part == core.PartUntil:
+		return env.Index >= x.until, nil
+	case f != nil:
 		return f(env)
 	}
 	return true, nil
 }
 
-func (x *expressions) Input(i int, env core.Environment) (json.RawMessage, error) {
-	if f := x.input[i]; f != nil {
+// Value returns what the test has set for a template.
+func (x *expressions) Value(part core.Part, i int, env core.Environment) (json.RawMessage, error) {
+	of := x.input
+	switch part {
+	case core.PartChildOrder:
+		return childOrder(env)
+	case core.PartEnough:
+		if x.enough < 0 {
+			return nil, errors.New("no such field")
+		}
+		return json.Marshal(x.enough)
+	case core.PartReminder:
+		if env.Index == x.unsent {
+			return nil, errors.New("no such field")
+		}
+		return json.RawMessage(fmt.Sprintf(`{"reminder":%d}`, env.Index)), nil
+	case core.PartDeadline:
+		of = x.deadline
+	case core.PartUndo:
+		of = x.undo
+	}
+	if f := of[i]; f != nil {
 		return f(env)
 	}
 	return seen(env)
 }
 
-func (x *expressions) UndoInput(i int, env core.Environment) (json.RawMessage, error) {
-	if f := x.undo[i]; f != nil {
-		return f(env)
+// childOrder fails for the item "bad", and returns no object for the item "text".
+func childOrder(env core.Environment) (json.RawMessage, error) {
+	switch {
+	case string(env.Item) == `"bad"`:
+		return nil, errors.New("no such field")
+	case string(env.Item) == `"text"`:
+		return env.Item, nil
+	case env.Item == nil:
+		return json.RawMessage(fmt.Sprintf(`{"previous":null,"index":%d}`, env.Index)), nil
 	}
-	return seen(env)
+	return json.RawMessage(fmt.Sprintf(`{"item":%s,"index":%d}`, env.Item, env.Index)), nil
 }
 
 func (x *expressions) Output(env core.Environment) (json.RawMessage, error) {

@@ -15,12 +15,15 @@ func (s step) enough(count int) (int, error) {
 	if count == 0 {
 		return 0, &core.Fail{Code: core.CodeNoneLeft, Message: "each is an empty list, so no child can end well"}
 	}
-	n, err := s.def.Expr.Enough(s.i, s.environment(false))
-	if err == nil && (n < 1 || n > count) {
-		err = fmt.Errorf("enough is less than 1, or more than the %d elements of each: write a number between them",
-			count)
+	text, err := s.def.Expr.Value(core.PartEnough, s.i, s.environment(false))
+	if err != nil {
+		return 0, err
 	}
-	return n, err
+	var n core.Whole
+	if n.UnmarshalJSON(text) != nil || n < 1 || int(n) > count {
+		return 0, fmt.Errorf("enough must be a whole number from 1 to %d, the number of elements of each", count)
+	}
+	return int(n), nil
 }
 
 // decideChildren decides a list of which enough children have ended well. No more start, and the open ones have lost:

@@ -138,7 +138,7 @@ func (s step) refusedAnswer(decided Decided) *StepError {
 	}
 	env := s.environment(false)
 	env.Value = decided.Value
-	refused, err := s.def.Expr.Refused(s.i, env)
+	refused, err := s.def.Expr.Holds(core.PartRefuse, s.i, env)
 	switch {
 	case err != nil:
 		return &StepError{Code: "expression", Message: "refuse: " + err.Error()}

@@ -138,7 +138,7 @@ func (s step) childOrder(n int) (json.RawMessage, error) {
 			env.Item = s.Children.Last
 		}
 		env.Index = n
-		order, err = s.def.Expr.ChildOrder(s.i, env)
+		order, err = s.def.Expr.Value(core.PartChildOrder, s.i, env)
 		if err != nil {
 			return nil, fmt.Errorf("the order of child %d: %w", n, err)
 		}

@@ -69,7 +69,7 @@ func (s step) judge() (ended bool) {
 	env := s.environment(false)
 	env.Item = c.Last
 	env.Index = c.Next - 1
-	met, err := s.def.Expr.Until(s.i, env)
+	met, err := s.def.Expr.Holds(core.PartUntil, s.i, env)
 	c.Judge = false
 	switch {
 	case err != nil:

@@ -16,7 +16,7 @@ func (s step) readDeadline(claimed core.Time) (core.Time, error) {
 	if s.d.DeadlineAt == nil || !s.orderKnown() {
 		return 0, nil
 	}
-	text, err := s.def.Expr.Deadline(s.i, s.environment(false))
+	text, err := s.def.Expr.Value(core.PartDeadline, s.i, s.environment(false))
 	at := core.Time(0)
 	if err == nil {
 		at, err = readEnd("the time", text, claimed)

@@ -185,5 +185,5 @@ func (s step) reminderInput() (json.RawMessage, error) {
 	}
 	env := s.environment(false)
 	env.Index = s.Reminded.N
-	return s.def.Expr.Reminder(s.i, env)
+	return s.def.Expr.Value(core.PartReminder, s.i, env)
 }

@@ -36,29 +36,26 @@ type full struct {
 
 type noInput struct{ output json.RawMessage }
 
-func (noInput) Input(int, core.Environment) (json.RawMessage, error) {
-	b, err := json.Marshal(core.Question{
-		Who: persons(), Need: new(core.Whole(len(persons()))),
-		NotSelf: new(strings.Repeat("x", 128)),
-	})
-	return b, err
+func (noInput) Value(part core.Part, _ int, _ core.Environment) (json.RawMessage, error) {
+	switch part {
+	case core.PartInput:
+		return json.Marshal(core.Question{
+			Who: persons(), Need: new(core.Whole(len(persons()))),
+			NotSelf: new(strings.Repeat("x", 128)),
+		})
+	case core.PartEnough:
+		return json.Marshal(items / 2)
+	case core.PartReminder:
+		return nil, errors.New(worst)
+	case core.PartChildOrder:
+		return json.RawMessage(`{}`), nil
+	}
+	return nil, nil
 }
-func (noInput) InputReads(int) []string                                  { return nil }
-func (noInput) UndoInput(int, core.Environment) (json.RawMessage, error) { return nil, nil }
-func (noInput) When(int, core.Environment) (bool, error)                 { return true, nil }
-func (noInput) Until(int, core.Environment) (bool, error)                { return true, nil }
-func (noInput) CheckOrder(json.RawMessage) error                         { return nil }
-func (noInput) CheckPassed(int, int, json.RawMessage) error              { return nil }
-func (noInput) CheckAnswer(int, json.RawMessage) error                   { return nil }
-func (noInput) Enough(int, core.Environment) (int, error)                { return items / 2, nil }
-func (noInput) Deadline(int, core.Environment) (json.RawMessage, error)  { return nil, nil }
-func (noInput) Reminder(int, core.Environment) (json.RawMessage, error) {
-	return nil, errors.New(worst)
-}
-
-func (noInput) ChildOrder(int, core.Environment) (json.RawMessage, error) {
-	return json.RawMessage(`{}`), nil
-}
+func (noInput) InputReads(int) []string                     { return nil }
+func (noInput) CheckOrder(json.RawMessage) error            { return nil }
+func (noInput) CheckPassed(int, int, json.RawMessage) error { return nil }
+func (noInput) CheckAnswer(int, json.RawMessage) error      { return nil }
 
 func (noInput) Items(_ int, _ core.Environment, item func(int, json.RawMessage)) (int, error) {
 	for i := range items {
@@ -67,9 +64,9 @@ func (noInput) Items(_ int, _ core.Environment, item func(int, json.RawMessage))
 	return items, nil
 }
 
-// Refused refuses the second value of an approval, and a third of all events.
-func (noInput) Refused(_ int, env core.Environment) (bool, error) {
-	return bytes.HasPrefix(env.Value, []byte(`"w`)) || len(env.Value)%3 == 0, nil
+// Holds refuses the second value of an approval, and a third of all events.
+func (noInput) Holds(part core.Part, _ int, env core.Environment) (bool, error) {
+	return part != core.PartRefuse || bytes.HasPrefix(env.Value, []byte(`"w`)) || len(env.Value)%3 == 0, nil
 }
 func (e noInput) Output(core.Environment) (json.RawMessage, error) { return e.output, nil }
 

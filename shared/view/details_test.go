@@ -17,7 +17,9 @@ import (
 // expressions of the definition below: the input of a step is the order.
 type expressions struct{ core.Expressions }
 
-func (expressions) Input(_ int, e core.Environment) (json.RawMessage, error) { return e.Order, nil }
+func (expressions) Value(_ core.Part, _ int, e core.Environment) (json.RawMessage, error) {
+	return e.Order, nil
+}
 
 // stopped is a task in Error whose only step is in doubt since t0.
 func stopped() (*protocol.Task, *core.Definition) {

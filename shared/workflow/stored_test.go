@@ -34,7 +34,7 @@ func TestStored(t *testing.T) {
 	got, err := workflow.Decode(d.Hash, data)
 	require.NoError(t, err)
 	require.Equal(t, d.Hash, got.Hash)
-	input, err := got.Expr.Input(0, core.Environment{Order: json.RawMessage(`{"x":1.50}`)})
+	input, err := got.Expr.Value(core.PartInput, 0, core.Environment{Order: json.RawMessage(`{"x":1.50}`)})
 	require.NoError(t, err)
 	require.Equal(t, `{"b":1.50,"a":"<&>"}`, string(input))
 }

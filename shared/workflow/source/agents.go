@@ -1,8 +1,6 @@
 package source
 
 import (
-	"fmt"
-
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
@@ -16,10 +14,9 @@ func (b *builder) agentsOf(f field, s *core.StepDefinition) {
 	case one == nil && several == nil && f.value.field(askMade) != nil:
 		// the schema check reports this step
 	case one == nil && several == nil:
-		b.report.error(f.at, "step "+f.key+" has no agent", fixMissing("agent", ""))
+		b.error(f.at, "step %s has no agent", f.key).fix("%s", fixMissing("agent", ""))
 	case one != nil && several != nil:
-		b.report.error(several.at, "step "+f.key+" has agent and agents",
-			"write only one of the two fields")
+		b.error(several.at, "step %s has agent and agents", f.key).fix("write only one of the two fields")
 	case several != nil:
 		if names := texts(several.value); len(names) > 0 {
 			s.Agent = names[0]
@@ -47,27 +44,20 @@ func (b *builder) routes(i int) {
 		if s.PointOfNoReturn {
 			what = "a point of no return"
 		}
-		b.report.error(several.at, fmt.Sprintf("step %s is %s, and names several agents: each agent has "+
-			"its own ledger, so a second one would repeat the call", s.Name, what),
-			"name one agent")
+		b.error(several.at, "step %s is %s, and names several agents: each agent has its own ledger, so a second "+
+			"one would repeat the call", s.Name, what).fix("name one agent")
 	}
 	first := b.def.Agents[s.Agent]
 	for _, name := range s.Others {
 		other := b.def.Agents[name]
 		if other.KeyRetention != first.KeyRetention {
-			b.report.error(several.at,
-				fmt.Sprintf(
-					"the agents %s and %s of step %s reach the same service, and their keyRetention is %s "+
-						"and %s", s.Agent, name, s.Name,
-					retention(first), retention(other)),
-				"give both agents the service's keyRetention; write one step for each service if they differ")
+			b.error(several.at, "the agents %s and %s of step %s reach the same service, and their keyRetention "+
+				"is %s and %s", s.Agent, name, s.Name, retention(first), retention(other)).
+				fix("give both agents the service's keyRetention; write one step for each service if they differ")
 		}
 		if other.ClockSkew != first.ClockSkew {
-			b.report.error(several.at,
-				fmt.Sprintf("the clockSkew of the agents %s and %s of step %s is %s and %s", s.Agent, name,
-					s.Name,
-					workflow.Short(first.ClockSkew), workflow.Short(other.ClockSkew)),
-				"give both agents the greater one")
+			b.error(several.at, "the clockSkew of the agents %s and %s of step %s is %s and %s", s.Agent, name,
+				s.Name, first.ClockSkew, other.ClockSkew).fix("give both agents the greater one")
 		}
 	}
 }

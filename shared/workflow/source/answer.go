@@ -1,7 +1,6 @@
 package source
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -56,8 +55,7 @@ func (b *builder) choices(v *value, a *core.Answer) {
 			continue // the schema check reports the wrong type
 		}
 		if len(e.text) > core.MaxApproval {
-			b.report.error(e.at, fmt.Sprintf("the answer %s has more than %d bytes", quoted(e),
-				core.MaxApproval), "write a shorter one")
+			b.error(e.at, "the answer %s has more than %d bytes", e, core.MaxApproval).fix("write a shorter one")
 		}
 		a.Values = append(a.Values, e.text)
 	}
@@ -84,14 +82,14 @@ func (b *builder) people(step string, v *value) {
 		case isExpression(e):
 			return
 		case !core.PersonName(e.text):
-			b.report.error(e.at, quoted(e)+" is no person's name",
-				fmt.Sprintf(`use 1 to %d bytes without control characters and < > & " \`, core.MaxAnswerBy))
+			b.error(e.at, "%s is no person's name", e).
+				fix("use 1 to %d bytes without control characters and < > & \" \\", core.MaxAnswerBy)
 		}
 		names[e.text] = true
 	}
 	if need := b.whole(v, "need", 1); need > len(names) && len(names) > 0 {
-		b.report.error(v.get("need").at, fmt.Sprintf("step %s needs %d people, and who lists %d", step, need,
-			len(names)), "lower need, or list more people")
+		b.error(v.get("need").at, "step %s needs %d people, and who lists %d", step, need, len(names)).
+			fix("lower need, or list more people")
 	}
 }
 
@@ -99,8 +97,8 @@ func (b *builder) people(step string, v *value) {
 func (b *builder) attempts(step string, v *value, a *core.Answer) {
 	a.Attempts = b.whole(v, "attempts", 0)
 	if a.Attempts > 0 && v.get("refuse") == nil {
-		b.report.error(v.field("attempts").at, fmt.Sprintf("step %s has %d attempts, and no answer is refused", step,
-			a.Attempts), `write refuse, as in refuse: value == "reject", or remove attempts`)
+		b.error(v.field("attempts").at, "step %s has %d attempts, and no answer is refused", step, a.Attempts).
+			fix(`write refuse, as in refuse: value == "reject", or remove attempts`)
 	}
 }
 
@@ -117,8 +115,8 @@ func (b *builder) onTimeout(step string, v *value, a *core.Answer) {
 			return
 		}
 		if len(data) > core.MaxAnswerValue {
-			b.report.error(given.at, fmt.Sprintf("the value of onTimeout has %d bytes, the limit is %d",
-				len(data), core.MaxAnswerValue), "write a smaller one")
+			b.error(given.at, "the value of onTimeout has %d bytes, the limit is %d", len(data),
+				core.MaxAnswerValue).fix("write a smaller one")
 		}
 		a.TimeoutValue = data
 		b.timeoutValue(step, given, a)
@@ -132,12 +130,12 @@ func (b *builder) timeoutValue(step string, given *value, a *core.Answer) {
 	says := "onTimeout answers step " + step + " with "
 	switch {
 	case a.Event == "" && !short:
-		b.report.error(given.at, says+quoted(given)+", which is no answer",
-			fmt.Sprintf("write a text of 1 to %d bytes, as in onTimeout: {answer: late}", core.MaxApproval))
+		b.error(given.at, "%s%s, which is no answer", says, given).
+			fix("write a text of 1 to %d bytes, as in onTimeout: {answer: late}", core.MaxApproval)
 	case a.Event == "" && !slices.Contains(a.Values, given.text):
 		if near := suggest.Nearest(given.text, a.Values); near != "" {
-			b.report.warn(given.at, says+quoted(given)+", which people cannot answer, and "+near+" is one of theirs",
-				"write "+near+", or a text that is less like it")
+			b.warn(given.at, "%s%s, which people cannot answer, and %s is one of theirs", says, given, near).
+				fix("write %s, or a text that is less like it", near)
 		}
 	case a.Schema != nil && !short:
 		s, err := schema.Compile(a.Schema)
@@ -145,8 +143,8 @@ func (b *builder) timeoutValue(step string, given *value, a *core.Answer) {
 			err = s.Check(a.TimeoutValue)
 		}
 		if err != nil {
-			b.report.error(given.at, says+"a value that its schema refuses: "+err.Error(),
-				"correct the value or the schema, or write a short text, which only onTimeout can give")
+			b.error(given.at, "%sa value that its schema refuses: %s", says, err).
+				fix("correct the value or the schema, or write a short text, which only onTimeout can give")
 		}
 	}
 }
@@ -202,11 +200,10 @@ func (b *builder) unread(i int) {
 	if b.root.holds("steps." + strings.ReplaceAll(read, "-", "_")) {
 		return
 	}
-	b.report.warn(b.steps[i].value.get("approval").field("answers").at,
-		fmt.Sprintf("every answer to step %s lets the order go on, %q too", s.Name,
-			s.Answer.Values[len(s.Answer.Values)-1]),
-		fmt.Sprintf("write refuse: value == %q, or read steps.%s.output.value in a later step",
-			s.Answer.Values[len(s.Answer.Values)-1], strings.ReplaceAll(s.Name, "-", "_")))
+	b.warn(b.steps[i].value.get("approval").field("answers").at,
+		"every answer to step %s lets the order go on, %q too", s.Name, s.Answer.Values[len(s.Answer.Values)-1]).
+		fix("write refuse: value == %q, or read steps.%s.output.value in a later step",
+			s.Answer.Values[len(s.Answer.Values)-1], strings.ReplaceAll(s.Name, "-", "_"))
 }
 
 // bare reports whether an expression is written without ${ }. If the expression has ${ }, bare reports a
@@ -216,8 +213,7 @@ func (b *builder) bare(v *value, key, example string) bool {
 		return false // the schema check reports the wrong type
 	}
 	if strings.HasPrefix(strings.TrimSpace(v.text), "${") {
-		b.report.error(v.at, key+" is written with ${ }", "write the bare expression, as in "+key+": "+
-			example)
+		b.error(v.at, "%s is written with ${ }", key).fix("write the bare expression, as in %s: %s", key, example)
 		return false
 	}
 	return true

@@ -7,7 +7,6 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/expression"
-	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
 // notInMembers gives the advice for a field that a member cannot have.
@@ -54,9 +53,9 @@ func memberName(group string, m field, steps *value, r *report) bool {
 func (r *report) madeStep(at position, of, name string, steps *value, fixTaken, fixLong string) bool {
 	switch {
 	case steps.field(name) != nil:
-		r.error(at, of+" becomes a step "+name+", and there is one", fixTaken)
+		r.error(at, "%s becomes a step %s, and there is one", of, name).fix("%s", fixTaken)
 	case len(name) > maxName:
-		r.error(at, fmt.Sprintf("%s becomes a step %s, whose name has more than %d characters", of, name, maxName), fixLong)
+		r.error(at, "%s becomes a step %s, whose name has more than %d characters", of, name, maxName).fix("%s", fixLong)
 	default:
 		return true
 	}
@@ -77,7 +76,7 @@ func memberOf(group, m field, r *report) (steps []field) {
 		if strings.Contains(fix, "%s") {
 			fix = fmt.Sprintf(fix, group.key)
 		}
-		r.error(f.at, "member "+m.key+" of step "+group.key+" has "+f.key, fix)
+		r.error(f.at, "member %s of step %s has %s", m.key, group.key, f.key).fix("%s", fix)
 	}
 	if m.value.field("fail") != nil || m.value.field("any") != nil {
 		return nil
@@ -102,9 +101,8 @@ func (b *builder) any(f field) core.StepDefinition {
 		s.Any.Members = append(s.Any.Members, m.key)
 	}
 	if n := len(s.Any.Members); s.Any.Enough > n && f.value.field("enough") != nil {
-		b.report.error(f.value.field("enough").value.at,
-			fmt.Sprintf("step %s needs %d members that end well, and has %d", f.key, s.Any.Enough, n),
-			"lower enough, or add members")
+		b.error(f.value.field("enough").value.at, "step %s needs %d members that end well, and has %d", f.key,
+			s.Any.Enough, n).fix("lower enough, or add members")
 	}
 	return s
 }
@@ -164,16 +162,17 @@ func (b *builder) member(i int) {
 	at := b.steps[i].at
 	switch {
 	case s.PointOfNoReturn:
-		b.report.error(at, "step "+s.Name+" has children with a point of no return, and could not be undone if another "+
-			"member of "+group.Name+" decides", "put the workflow into a step after "+group.Name)
+		b.error(at, "step %s has children with a point of no return, and could not be undone if another member "+
+			"of %s decides", s.Name, group.Name).fix("put the workflow into a step after %s", group.Name)
 	case s.Kind() != core.KindCall:
 	case s.Grade == core.Plain:
-		b.report.warn(at, "if another member of "+group.Name+" decides while a call of "+s.Name+" is in doubt, the order "+
-			"stops for the operator, because its service is plain", "use a service that is at least idempotent")
+		b.warn(at, "if another member of %s decides while a call of %s is in doubt, the order stops for the "+
+			"operator, because its service is plain", group.Name, s.Name).
+			fix("use a service that is at least idempotent")
 	case s.Grade == core.Idempotent && s.Undo != nil:
-		b.report.warn(at, fmt.Sprintf("if another member of %s decides, the order ends only when no call of %s can take "+
-			"effect any more: up to %s after its claim, as its service is %s", group.Name, s.Name,
-			workflow.Short(b.quiet(s)), s.Grade), "shorten its timeout, or let the service fence, where that is too long")
+		b.warn(at, "if another member of %s decides, the order ends only when no call of %s can take effect any "+
+			"more: up to %s after its claim, as its service is %s", group.Name, s.Name, b.quiet(s), s.Grade).
+			fix("shorten its timeout, or let the service fence, where that is too long")
 	}
 }
 
@@ -198,6 +197,6 @@ func (b *builder) endless(i int) {
 			return
 		}
 	}
-	b.report.warn(b.steps[i].at, "no member of step "+group.Name+" has a time by which it ends",
-		"add a member that ends it, as in gone: {wait: 30d}")
+	b.warn(b.steps[i].at, "no member of step %s has a time by which it ends", group.Name).
+		fix("add a member that ends it, as in gone: {wait: 30d}")
 }

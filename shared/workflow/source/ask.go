@@ -29,8 +29,8 @@ func (b *builder) withAsks(steps *value) (all []field) {
 		all = append(all, f)
 	}
 	if len(all) > MaxSteps {
-		b.report.error(steps.at, fmt.Sprintf("the workflow has %d steps with members and those that ask, the limit is %d",
-			len(all), MaxSteps), "split it")
+		b.error(steps.at, "the workflow has %d steps with members and those that ask, the limit is %d", len(all),
+			MaxSteps).fix("split it")
 	}
 	return all
 }

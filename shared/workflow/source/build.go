@@ -13,15 +13,14 @@ import (
 // builder makes the definition from the tree, and checks its meaning. It treats a malformed value as absent,
 // because the schema check has already reported the value.
 type builder struct {
-	report  *report
-	opts    Options
-	root    *value
-	def     *core.Definition
-	steps   []field // steps of the file and calls that send questions, with the indexes of def.Steps
-	order   *graph
-	schema  *schema.Schema // schema of the orders; nil means that any order is valid
-	outer   *builder       // builder of the steps around a block; nil for a file
-	element schema.Part    // schema of the variable item in the expressions of the current step
+	*report
+	opts   Options
+	root   *value
+	def    *core.Definition
+	steps  []field // steps of the file and calls that send questions, with the indexes of def.Steps
+	order  *graph
+	schema *schema.Schema // schema of the orders; nil means that any order is valid
+	outer  *builder       // builder of the steps around a block; nil for a file
 }
 
 func (b *builder) definition() *core.Definition {
@@ -215,8 +214,7 @@ func (b *builder) retry(v *value, defaults core.Retry) core.Retry {
 	case longest == nil:
 		r.Backoff.Max = r.Backoff.Initial
 	default:
-		b.report.error(longest.value.at, "the longest wait is shorter than the first",
-			"make max at least initial")
+		b.error(longest.value.at, "the longest wait is shorter than the first").fix("make max at least initial")
 	}
 	return r
 }
@@ -247,7 +245,7 @@ func (b *builder) agents() {
 			return used
 		})
 		if !used {
-			b.report.warn(f.at, "no step uses the agent "+f.key, "remove its settings, or correct the name")
+			b.warn(f.at, "no step uses the agent %s", f.key).fix("remove its settings, or correct the name")
 		}
 	}
 }

@@ -1,8 +1,6 @@
 package source
 
 import (
-	"fmt"
-
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/schedule"
 )
@@ -39,10 +37,10 @@ func (b *builder) duration(v *value, key string, most limit, absent core.Duratio
 	case !ok:
 		return absent
 	case d <= 0:
-		b.report.error(f.at, key+" is zero, or shorter than 1ms", fixDuration)
+		b.error(f.at, "%s is zero, or shorter than 1ms", key).fix(fixDuration)
 		return absent
 	case d > most.longest:
-		b.report.error(f.at, fmt.Sprintf("%s is longer than %s", key, most.text), "write a shorter time")
+		b.error(f.at, "%s is longer than %s", key, most.text).fix("write a shorter time")
 		return absent
 	}
 	return d

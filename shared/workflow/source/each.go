@@ -2,12 +2,10 @@ package source
 
 import (
 	"bytes"
-	"fmt"
 	"slices"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/expression"
-	"github.com/stepkeeper/stepkeeper/shared/schema"
 )
 
 // each reads a step that starts child orders (P40, a step can have child orders). The method items reads its
@@ -24,8 +22,8 @@ func (b *builder) each(f field) core.StepDefinition {
 	}
 	for _, key := range []string{"concurrency", "tolerate", "collect", "enough"} {
 		if alone := v.field(key); alone != nil && v.field("each") == nil && v.field("repeat") == nil {
-			b.report.error(alone.at, key+" belongs to a list of children, and step "+f.key+" has one child",
-				"write each: ${ order.items }, or remove "+key)
+			b.error(alone.at, "%s belongs to a list of children, and step %s has one child", key, f.key).
+				fix("write each: ${ order.items }, or remove %s", key)
 		}
 	}
 	if v.field("steps") != nil {
@@ -93,12 +91,12 @@ func (b *builder) passed(i int) {
 			apart := b.order.certain(i, j) || b.order.certain(j, i)
 			switch {
 			case o.Answer != nil && o.Answer.Event == event.Name:
-				b.report.warn(at, fmt.Sprintf("an event %s goes to step %s, and never to the one in step %s", event.Name,
-					o.Name, s.Name), "give one of the two events another name")
+				b.warn(at, "an event %s goes to step %s, and never to the one in step %s", event.Name, o.Name,
+					s.Name).fix("give one of the two events another name")
 			case j < i && o.Each != nil && o.Each.Passes(event.Name) >= 0 && !apart:
-				b.report.error(at, fmt.Sprintf("the steps %s and %s can be open at once, and something in both waits for "+
-					"the event %s", o.Name, s.Name, event.Name), "give one of the two events another name, or let one of "+
-					"the steps come after the other")
+				b.error(at, "the steps %s and %s can be open at once, and something in both waits for the event %s",
+					o.Name, s.Name, event.Name).
+					fix("give one of the two events another name, or let one of the steps come after the other")
 			}
 		}
 	}
@@ -112,17 +110,18 @@ func (b *builder) enough(f field, s *core.StepDefinition) {
 		return
 	}
 	if s.PointOfNoReturn {
-		b.report.error(enough.at, "the children of step "+f.key+" have a point of no return, and could not be undone when "+
-			"others have decided", "remove enough, or put the point of no return into a step after "+f.key)
+		b.error(enough.at, "the children of step %s have a point of no return, and could not be undone when "+
+			"others have decided", f.key).
+			fix("remove enough, or put the point of no return into a step after %s", f.key)
 	}
 	if tolerate := v.field("tolerate"); tolerate != nil {
-		b.report.error(tolerate.at, "step "+f.key+" has tolerate beside enough, which already says how many may fail",
-			"remove tolerate")
+		b.error(tolerate.at, "step %s has tolerate beside enough, which already says how many may fail", f.key).
+			fix("remove tolerate")
 	}
 	list := v.get("each")
 	if n := b.whole(v, "enough", 0); list.shape == isList && n > len(list.list) {
-		b.report.error(enough.value.at, fmt.Sprintf("step %s needs %d children that end well, and has %d", f.key, n,
-			len(list.list)), "lower enough, or lengthen the list")
+		b.error(enough.value.at, "step %s needs %d children that end well, and has %d", f.key, n, len(list.list)).
+			fix("lower enough, or lengthen the list")
 	}
 }
 
@@ -131,13 +130,13 @@ func (b *builder) child(name *value, e *core.Each) {
 		return // the schema check reports the problem
 	}
 	if b.opts.child == nil {
-		b.report.error(name.at, "the child workflow "+e.Workflow+" is not known here",
-			"read the file from the folder that holds both")
+		b.error(name.at, "the child workflow %s is not known here", e.Workflow).
+			fix("read the file from the folder that holds both")
 		return
 	}
 	def, problem, fix := b.opts.child(e.Workflow)
 	if problem != "" {
-		b.report.error(name.at, problem, fix)
+		b.error(name.at, "%s", problem).fix("%s", fix)
 		return
 	}
 	if b.tooDeep(name.at, def) {
@@ -153,8 +152,8 @@ func (b *builder) tooDeep(at position, child *core.Definition) bool {
 	if levels <= core.MaxChildDepth {
 		return false
 	}
-	b.report.error(at, fmt.Sprintf("with the workflow %s there are %d levels of children, the limit is %d",
-		child.Name, levels, core.MaxChildDepth), "take a level out, or let a step submit orders of their own")
+	b.error(at, "with the workflow %s there are %d levels of children, the limit is %d", child.Name, levels,
+		core.MaxChildDepth).fix("take a level out, or let a step submit orders of their own")
 	return true
 }
 
@@ -172,17 +171,16 @@ func depth(d *core.Definition) (deepest int) {
 func (b *builder) items(f field, s *core.StepDefinition, scope expression.Scope) {
 	if list := f.value.get("each"); list != nil {
 		if list.shape != isList && !isExpression(list) {
-			b.report.error(list.at, "each is "+quoted(list)+", not a list",
-				"write an expression, as in each: ${ order.items }")
+			b.error(list.at, "each is %s, not a list", list).
+				fix("write an expression, as in each: ${ order.items }")
 		}
 		s.Input = b.template(list, "each", scope)
 		s.Each.Enough = b.template(f.value.get("enough"), "enough", scope)
-		scope.Item = true
-		b.element = schema.Part{}
-		if text, found, _ := expression.Unwrap(list.text); found && b.schema != nil {
-			of, _ := expression.Unknown(text, b.schema.Part(), schema.Part{})
-			b.element = of.Element()
+		if text, found, _ := expression.Unwrap(list.text); found {
+			value, _, _ := expression.Check(text, scope) // b.template has reported what is wrong
+			scope.Element = value.Element()
 		}
+		scope.Item = true
 	}
 	if s.Each.Repeat != nil {
 		b.until(f, s, scope)
@@ -204,8 +202,8 @@ func (b *builder) childOrders(f field) {
 	}
 	for _, order := range orders.list {
 		if order.shape != isMap && !isExpression(order) {
-			b.report.error(order.at, "the order of a child of step "+f.key+" is "+quoted(order)+", not a mapping",
-				"write a mapping, as in input: {sku: \"${ item }\"}")
+			b.error(order.at, "the order of a child of step %s is %s, not a mapping", f.key, order).
+				fix(`write a mapping, as in input: {sku: "${ item }"}`)
 			return
 		}
 	}

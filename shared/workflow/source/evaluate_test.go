@@ -28,7 +28,7 @@ func TestQuestions(t *testing.T) {
 		"settled": ``,
 		"late":    `{"question":"Late?","need":1,"who":["x"],"timeout":"3d"}`,
 	} {
-		got, err := d.Expr.Input(d.Index(step), env)
+		got, err := d.Expr.Value(core.PartInput, d.Index(step), env)
 		require.NoError(t, err, step)
 		require.Equal(t, want, string(got), step)
 	}
@@ -51,15 +51,15 @@ func TestQuestions(t *testing.T) {
 			err.Error() != c.wrong {
 			t.Errorf("%s to %s: %v", c.value, c.step, err)
 		}
-		if c.wrong != "" {
+		if c.wrong != "" || d.Steps[i].Answer.Refuse == "" {
 			continue
 		}
-		refused, err := d.Expr.Refused(i, env)
+		refused, err := d.Expr.Holds(core.PartRefuse, i, env)
 		require.Equal(t, c.refused, refused, c.value)
 		require.NoError(t, err, c.value)
 	}
 	env.Value = json.RawMessage(`"secret"`)
-	_, err := d.Expr.Refused(d.Index("settled"), env)
+	_, err := d.Expr.Holds(core.PartRefuse, d.Index("settled"), env)
 	require.Error(t, err)
 	require.NotContains(t, err.Error(), "secret")
 }

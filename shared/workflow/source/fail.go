@@ -1,7 +1,6 @@
 package source
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -17,14 +16,13 @@ func (b *builder) fail(f field) core.StepDefinition {
 	switch text := s.Fail.Message; {
 	case message == nil || message.shape != isText:
 	case strings.TrimSpace(text) == "":
-		b.report.error(message.at, "the message of step "+f.key+" is empty",
-			"write for people why the order fails")
+		b.error(message.at, "the message of step %s is empty", f.key).fix("write for people why the order fails")
 	case strings.Contains(text, "${"):
-		b.report.error(message.at, "the message of step "+f.key+" has an expression",
-			"write plain text: it stands in alerts and logs, which hold nothing of an order")
+		b.error(message.at, "the message of step %s has an expression", f.key).
+			fix("write plain text: it stands in alerts and logs, which hold nothing of an order")
 	case len(text) > core.MaxMessage:
-		b.report.error(message.at, fmt.Sprintf("the message of step %s has %d bytes, the most is %d", f.key,
-			len(text), core.MaxMessage), "shorten it")
+		b.error(message.at, "the message of step %s has %d bytes, the most is %d", f.key, len(text),
+			core.MaxMessage).fix("shorten it")
 	}
 	return s
 }

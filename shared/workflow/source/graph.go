@@ -39,7 +39,7 @@ func newGraph(b *builder) *graph {
 				continue
 			}
 			valid = valid && e.text == s.Name // a step that comes after itself comes after the others as well
-			b.report.error(e.at, "step "+s.Name+" comes after "+what, fix)
+			b.error(e.at, "step %s comes after %s", s.Name, what).fix("%s", fix)
 		}
 	}
 	b.def.Link()
@@ -51,8 +51,8 @@ func newGraph(b *builder) *graph {
 		}
 	}
 	if cycle := g.cycle(before); cycle != nil {
-		b.report.error(b.steps[cycle[0]].at, "the steps wait for each other: "+g.path(cycle),
-			"remove one of them from an after")
+		b.error(b.steps[cycle[0]].at, "the steps wait for each other: %s", g.path(cycle)).
+			fix("remove one of them from an after")
 		valid = false
 	}
 	if valid {

@@ -1,11 +1,8 @@
 package source
 
 import (
-	"fmt"
-
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/expression"
-	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
 // deadline reads the deadline of a step (P58, a step has a deadline).
@@ -21,7 +18,7 @@ func (b *builder) deadline(v *value, s *core.StepDefinition) {
 	case s.HasDeadline():
 		s.OnDeadline = s.OnFailure
 	case on != nil && v.field("deadline") == nil:
-		b.report.error(on.at, "step "+s.Name+" has onDeadline but no deadline", "write a deadline, as in deadline: 1d")
+		b.error(on.at, "step %s has onDeadline but no deadline", s.Name).fix("write a deadline, as in deadline: 1d")
 	}
 }
 
@@ -45,14 +42,14 @@ func (b *builder) late(i int) {
 	at := v.field("deadline").value.at
 	switch {
 	case s.PointOfNoReturn && s.OnDeadline != core.OnFailureStop:
-		b.report.error(at, "step "+s.Name+" is a point of no return, so nothing but the operator can end it when it is late",
-			"write onDeadline: stop")
+		b.error(at, "step %s is a point of no return, so nothing but the operator can end it when it is late",
+			s.Name).fix("write onDeadline: stop")
 	case s.OnDeadline == core.OnFailureContinue && s.Grade == core.Plain:
-		b.report.warn(at, "if a call of step "+s.Name+" is in doubt when it is late, the order stops for the operator, "+
-			"because its service is plain", "use a service that is at least idempotent")
+		b.warn(at, "if a call of step %s is in doubt when it is late, the order stops for the operator, because "+
+			"its service is plain", s.Name).fix("use a service that is at least idempotent")
 	case s.OnDeadline == core.OnFailureUndo && s.Agent != "" && s.Deadline > 0 && s.Deadline < s.MaxQueueTime:
-		b.report.warn(at, fmt.Sprintf("an agent that is away for %s undoes these orders: the deadline of step %s is shorter "+
-			"than its maxQueueTime, %s", workflow.Short(s.Deadline), s.Name, workflow.Short(s.MaxQueueTime)),
-			"write onDeadline: stop or continue, or a longer deadline")
+		b.warn(at, "an agent that is away for %s undoes these orders: the deadline of step %s is shorter than "+
+			"its maxQueueTime, %s", s.Deadline, s.Name, s.MaxQueueTime).
+			fix("write onDeadline: stop or continue, or a longer deadline")
 	}
 }

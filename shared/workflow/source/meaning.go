@@ -42,11 +42,10 @@ func (b *builder) meaning() {
 	deadline := b.root.field("deadline")
 	switch {
 	case deadline != nil && onDeadline == nil:
-		b.report.error(deadline.at, "there is a deadline but no onDeadline",
-			"write onDeadline: undo or onDeadline: stop")
+		b.error(deadline.at, "there is a deadline but no onDeadline").
+			fix("write onDeadline: undo or onDeadline: stop")
 	case deadline == nil && onDeadline != nil:
-		b.report.error(onDeadline.at, "there is onDeadline but no deadline",
-			"write a deadline, as in deadline: 1h")
+		b.error(onDeadline.at, "there is onDeadline but no deadline").fix("write a deadline, as in deadline: 1h")
 	}
 }
 
@@ -55,12 +54,9 @@ func (b *builder) meaning() {
 func (b *builder) room() {
 	needs := protocol.Reserve(b.def)
 	if steps := b.root.field("steps"); steps != nil && needs > port.MaxDocument {
-		b.report.error(steps.at,
-			fmt.Sprintf(
-				"the states of its %d steps may take %d bytes of a task's document without any output, "+
-					"the limit is %d",
-				len(b.def.Steps), needs, port.MaxDocument),
-			"split the workflow, or give lists to single steps")
+		b.error(steps.at, "the states of its %d steps may take %d bytes of a task's document without any output, "+
+			"the limit is %d", len(b.def.Steps), needs, port.MaxDocument).
+			fix("split the workflow, or give lists to single steps")
 	}
 }
 
@@ -74,11 +70,7 @@ func (b *builder) keeps(i int) {
 	for _, agent := range s.AllAgents() {
 		kept := b.def.Agents[agent].KeyRetention
 		if problem, fix := b.opts.CannotKeep(agent, s, kept); problem != "" {
-			b.report.error(
-				where,
-				fmt.Sprintf("step %s has the grade %s, but %s", s.Name, s.Grade, problem),
-				fix,
-			)
+			b.error(where, "step %s has the grade %s, but %s", s.Name, s.Grade, problem).fix("%s", fix)
 		}
 	}
 }
@@ -104,8 +96,9 @@ func (b *builder) knownAgents() {
 func (b *builder) knownAgent(agent string, at position) {
 	if known := b.opts.KnownAgents; known != nil && !slices.Contains(known, agent) {
 		known = slices.Sorted(slices.Values(known))
-		b.report.error(at, "there is no agent "+agent, suggest.DidYouMean(agent, known,
-			"known agents: "+cmp.Or(strings.Join(known, ", "), "none; name it in an agents file, and start again")))
+		others := cmp.Or(strings.Join(known, ", "), "none; name it in an agents file, and start again")
+		b.error(at, "there is no agent %s", agent).
+			fix("%s", suggest.DidYouMean(agent, known, "known agents: "+others))
 	}
 }
 
@@ -144,9 +137,8 @@ func (b *builder) stops(i int) {
 		if b.order.certain(p, i) {
 			what = "runs after"
 		}
-		b.report.error(where,
-			fmt.Sprintf("step %s %s the point of no return %s, yet undoes the order when it fails",
-				s.Name, what, b.def.Steps[p].Name), fix+", or put it before the point of no return")
+		b.error(where, "step %s %s the point of no return %s, yet undoes the order when it fails", s.Name, what,
+			b.def.Steps[p].Name).fix("%s, or put it before the point of no return", fix)
 		return
 	}
 }
@@ -164,9 +156,8 @@ func (b *builder) undoable(i int) {
 	field := b.steps[i].value.field("undo")
 	if s.PointOfNoReturn {
 		if s.Undo != nil {
-			b.report.error(field.at, "step "+s.Name+" is a point of no return, yet declares an undo",
-				"remove undo (onFailure: undo undoes the steps before it if it is refused), or "+
-					"pointOfNoReturn")
+			b.error(field.at, "step %s is a point of no return, yet declares an undo", s.Name).
+				fix("remove undo (onFailure: undo undoes the steps before it if it is refused), or pointOfNoReturn")
 		}
 		return
 	}
@@ -186,20 +177,17 @@ func (b *builder) undoable(i int) {
 	switch alone := goesOn || b.memberIn(s.Name) != nil; {
 	case alone && field != nil:
 	case alone:
-		b.report.error(b.steps[i].at, "step "+s.Name+
-			" declares no undo, and the order can only go on without it once it is undone", fixUndo)
+		b.error(b.steps[i].at, "step %s declares no undo, and the order can only go on without it once it is "+
+			"undone", s.Name).fix(fixUndo)
 	case behind >= 0 && s.Undo != nil:
-		b.report.warn(field.at, fmt.Sprintf("the undo of step %s is never used: it runs after the point of "+
-			"no return %s", s.Name, b.def.Steps[behind].Name), "remove undo")
+		b.warn(field.at, "the undo of step %s is never used: it runs after the point of no return %s", s.Name,
+			b.def.Steps[behind].Name).fix("remove undo")
 	case behind >= 0 || field != nil:
 	case skippable >= 0:
-		b.report.error(b.steps[i].at,
-			fmt.Sprintf(
-				"step %s declares no undo, and the point of no return %s before it may be skipped",
-				s.Name, b.def.Steps[skippable].Name),
-			fixUndo)
+		b.error(b.steps[i].at, "step %s declares no undo, and the point of no return %s before it may be skipped",
+			s.Name, b.def.Steps[skippable].Name).fix(fixUndo)
 	default:
-		b.report.error(b.steps[i].at, "step "+s.Name+" declares no undo", fixUndo)
+		b.error(b.steps[i].at, "step %s declares no undo", s.Name).fix(fixUndo)
 	}
 }
 
@@ -208,11 +196,9 @@ func (b *builder) times() {
 	deadline := b.root.field("deadline")
 	longest, last := longestPath(b.def)
 	if b.def.Deadline > 0 && longest > b.def.Deadline {
-		b.report.error(deadline.value.at,
-			fmt.Sprintf(
-				"the deadline of %s is shorter than the timeouts and waits of the steps up to %s, %s in all",
-				workflow.Short(b.def.Deadline), b.def.Steps[last].Name, workflow.Short(longest)),
-			"make the deadline longer, or the timeouts shorter")
+		b.error(deadline.value.at, "the deadline of %s is shorter than the timeouts and waits of the steps up to "+
+			"%s, %s in all", b.def.Deadline, b.def.Steps[last].Name, longest).
+			fix("make the deadline longer, or the timeouts shorter")
 	}
 	for i := range b.def.Steps {
 		s := &b.def.Steps[i]
@@ -222,18 +208,13 @@ func (b *builder) times() {
 		}
 		longest := worst(span(s), s.Retry)
 		if b.def.Deadline > 0 && longest > b.def.Deadline && span(s) <= b.def.Deadline {
-			b.report.error(where,
-				fmt.Sprintf("the attempts of step %s take up to %s, longer than the deadline of %s",
-					s.Name, workflow.Short(longest), workflow.Short(b.def.Deadline)),
-				"lower maxFailures, the waits or the rounds, or make the deadline longer")
+			b.error(where, "the attempts of step %s take up to %s, longer than the deadline of %s", s.Name, longest,
+				b.def.Deadline).fix("lower maxFailures, the waits or the rounds, or make the deadline longer")
 		}
 		if kept := b.def.Agents[s.Agent].KeyRetention; kept > 0 && longest > kept {
-			b.report.warn(where,
-				fmt.Sprintf(
-					"the attempts of step %s take up to %s, but agent %s remembers keys for %s only: a "+
-						"step in doubt stops for the operator then",
-					s.Name, workflow.Short(longest), s.Agent, workflow.Short(kept)),
-				"lower the waits or the rounds")
+			b.warn(where, "the attempts of step %s take up to %s, but agent %s remembers keys for %s only: a "+
+				"step in doubt stops for the operator then", s.Name, longest, s.Agent, kept).
+				fix("lower the waits or the rounds")
 		}
 	}
 }
@@ -256,11 +237,8 @@ func (b *builder) queueTime(i int) {
 	where := b.place(i, "maxQueueTime")
 	for _, name := range s.AllAgents() {
 		if allowance := b.def.Agents[name].QueueAllowance; s.MaxQueueTime < allowance {
-			b.report.error(where,
-				fmt.Sprintf(
-					"the maxQueueTime of step %s, %s, is shorter than the queueAllowance of agent %s, %s",
-					s.Name, workflow.Short(s.MaxQueueTime), name, workflow.Short(allowance)),
-				"make it at least as long")
+			b.error(where, "the maxQueueTime of step %s, %s, is shorter than the queueAllowance of agent %s, %s",
+				s.Name, s.MaxQueueTime, name, allowance).fix("make it at least as long")
 		}
 	}
 }
@@ -276,27 +254,18 @@ func (b *builder) polling(i int) {
 	}
 	where := b.place(i, "pollFor")
 	if s.PollFor < minPoll {
-		b.report.error(where,
-			fmt.Sprintf(
-				"the pollFor of step %s, %s, is shorter than %s, the time before it is asked again",
-				s.Name, workflow.Short(s.PollFor), workflow.Short(minPoll)),
-			"write a longer time, as in pollFor: 30m")
+		b.error(where, "the pollFor of step %s, %s, is shorter than %s, the time before it is asked again", s.Name,
+			s.PollFor, minPoll).fix("write a longer time, as in pollFor: 30m")
 	}
 	if b.def.Deadline > 0 && s.PollFor > b.def.Deadline {
-		b.report.warn(where,
-			fmt.Sprintf(
-				"the pollFor of step %s, %s, is longer than the deadline of %s, which ends the order first",
-				s.Name, workflow.Short(s.PollFor), workflow.Short(b.def.Deadline)),
-			"shorten it, or make the deadline longer")
+		b.warn(where, "the pollFor of step %s, %s, is longer than the deadline of %s, which ends the order first",
+			s.Name, s.PollFor, b.def.Deadline).fix("shorten it, or make the deadline longer")
 	}
 	for _, name := range s.AllAgents() {
 		if kept := b.def.Agents[name].KeyRetention; kept > 0 && s.PollFor > kept {
-			b.report.warn(where,
-				fmt.Sprintf(
-					"the pollFor of step %s, %s, is longer than agent %s remembers keys, %s: the step "+
-						"stops for the operator then",
-					s.Name, workflow.Short(s.PollFor), name, workflow.Short(kept)),
-				"shorten it, or raise keyRetention if the service remembers keys for longer")
+			b.warn(where, "the pollFor of step %s, %s, is longer than agent %s remembers keys, %s: the step "+
+				"stops for the operator then", s.Name, s.PollFor, name, kept).
+				fix("shorten it, or raise keyRetention if the service remembers keys for longer")
 		}
 	}
 }
@@ -312,22 +281,16 @@ func (b *builder) long(i int) {
 	long := workflow.Short(s.MaxDuration)
 	switch {
 	case s.MaxDuration < s.Timeout:
-		b.report.error(where,
-			fmt.Sprintf("the maxDuration of step %s, %s, is shorter than its timeout, %s", s.Name, long,
-				workflow.Short(s.Timeout)),
-			"make it longer, or write the time between two reports of progress as the timeout")
+		b.error(where, "the maxDuration of step %s, %s, is shorter than its timeout, %s", s.Name, long, s.Timeout).
+			fix("make it longer, or write the time between two reports of progress as the timeout")
 	case s.Grade == core.Plain || s.PointOfNoReturn:
-		b.report.error(where,
-			fmt.Sprintf(
-				"step %s has a maxDuration, and is of a plain service or a point of no return, which "+
-					"cannot distinguish a second attempt from a long first one", s.Name),
-			"remove maxDuration, and make the timeout as long as the work")
+		b.error(where, "step %s has a maxDuration, and is of a plain service or a point of no return, which "+
+			"cannot distinguish a second attempt from a long first one", s.Name).
+			fix("remove maxDuration, and make the timeout as long as the work")
 	case s.Grade != core.Fenced && s.Undo != nil:
-		b.report.warn(where,
-			fmt.Sprintf(
-				"the undo of step %s waits for up to %s after its claim, because "+
-					"its service has no fence", s.Name, long),
-			"shorten maxDuration, or use grade: fenced if the service refuses a do after its undo")
+		b.warn(where, "the undo of step %s waits for up to %s after its claim, because its service has no fence",
+			s.Name, long).
+			fix("shorten maxDuration, or use grade: fenced if the service refuses a do after its undo")
 	}
 }
 
@@ -373,18 +336,15 @@ func (b *builder) holds(i int) {
 		if f := where.field("timeout"); f != nil {
 			at = f.value.at
 		}
-		b.report.error(at,
-			fmt.Sprintf("the timeout of %s, %s, is longer than agent %s can work at a time, %s%s", what,
-				workflow.Short(timeout), agent, workflow.Short(most), reserved),
-			"shorten it, or deploy the agent with a longer timeout")
+		b.error(at, "the timeout of %s, %s, is longer than agent %s can work at a time, %s%s", what, timeout, agent,
+			most, reserved).fix("shorten it, or deploy the agent with a longer timeout")
 	}
 	reported("step "+s.Name, b.steps[i].value, s.Timeout)
 	if s.MaxDuration > most {
-		b.report.warn(b.place(i, "maxDuration"),
-			fmt.Sprintf("agent %s can work for %s at a time, and the maxDuration of step %s is %s", agent,
-				workflow.Short(most), s.Name, workflow.Short(s.MaxDuration)),
-			"shorten it, run the agent as a process, whose time is not limited, or let the operation "+
-				"defer its reply")
+		b.warn(b.place(i, "maxDuration"), "agent %s can work for %s at a time, and the maxDuration of step %s is "+
+			"%s", agent, most, s.Name, s.MaxDuration).
+			fix("shorten it, run the agent as a process, whose time is not limited, or let the operation defer " +
+				"its reply")
 	}
 	if s.Undo != nil && (s.Undo.Timeout != s.Timeout || s.Timeout <= most) {
 		reported("the undo of step "+s.Name, b.steps[i].value.get("undo"), s.Undo.Timeout)

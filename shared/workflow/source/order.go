@@ -29,8 +29,8 @@ func (b *builder) orders() {
 	case isText:
 		data, err = b.schemaFile(given.text)
 		if err != nil {
-			b.report.error(given.at, fmt.Sprintf("the schema %s: %v", quoted(given), err),
-				"name a JSON file in the folder of this file, or write the schema here as a mapping")
+			b.error(given.at, "the schema %s: %v", given, err).
+				fix("name a JSON file in the folder of this file, or write the schema here as a mapping")
 			return
 		}
 	default:
@@ -48,8 +48,8 @@ func (b *builder) scheduledOrder() {
 		err = b.schema.Check(order)
 	}
 	if err != nil {
-		b.report.error(b.root.get("schedule").at, "the order of the schedule does not match the schema: "+
-			err.Error(), "correct its input, or the schema; each order has the field scheduledTime, a text")
+		b.error(b.root.get("schedule").at, "the order of the schedule does not match the schema: %s", err).
+			fix("correct its input, or the schema; each order has the field scheduledTime, a text")
 	}
 }
 
@@ -84,8 +84,8 @@ func (b *builder) compiled(given *value, data json.RawMessage,
 		s, err = schema.Compile(data)
 	}
 	if err != nil {
-		b.report.error(given.at, "schema is no JSON Schema: "+err.Error(),
-			"write one of draft 2020-12 that refers to no other document, as in {type: object, required: "+
+		b.error(given.at, "schema is no JSON Schema: %s", err).
+			fix("write one of draft 2020-12 that refers to no other document, as in {type: object, required: " +
 				"[status]}")
 		return nil, nil
 	}

@@ -1,7 +1,6 @@
 package source
 
 import (
-	"fmt"
 	"path/filepath"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -36,7 +35,7 @@ func Parse(file string, data []byte, opts Options) (*core.Definition, Problems) 
 		return nil, problems
 	}
 	if err := sealed(d); err != nil { // cannot happen, because every expression was checked
-		r.error(position{}, err.Error(), "")
+		r.error(position{}, "%s", err)
 		return nil, r.problems.sorted()
 	}
 	return d, problems
@@ -48,13 +47,12 @@ func parse(data []byte, opts Options, r *report) *core.Definition {
 		return nil
 	}
 	if root.shape != isMap {
-		r.error(root.at, "the file has no fields", "start with workflow: NAME and steps:")
+		r.error(root.at, "the file has no fields").fix("start with workflow: NAME and steps:")
 		return nil
 	}
 	if steps := root.field("steps"); steps != nil && len(steps.value.fields) > MaxSteps {
-		r.error(steps.at, fmt.Sprintf("the workflow has %d steps, the limit is %d", len(steps.value.fields),
-			MaxSteps),
-			"split it, or give lists to single steps")
+		r.error(steps.at, "the workflow has %d steps, the limit is %d", len(steps.value.fields), MaxSteps).
+			fix("split it, or give lists to single steps")
 		return nil
 	}
 	root = withBlocks(root, r)

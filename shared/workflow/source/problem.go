@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
 // Severity distinguishes errors from warnings.
@@ -85,15 +88,36 @@ type report struct {
 // maxWhat limits the text of one problem, in bytes. Otherwise a problem could quote a large part of the file.
 const maxWhat = 400
 
-func (r *report) add(at position, severity Severity, what, fix string) {
+func (r *report) add(at position, severity Severity, format string, args []any) *Problem {
+	for i := range args {
+		switch a := args[i].(type) {
+		case core.Duration:
+			args[i] = workflow.Short(a)
+		case *value:
+			args[i] = quoted(a)
+		}
+	}
+	what := fmt.Sprintf(format, args...)
 	if len(what) > maxWhat {
 		what = strings.ToValidUTF8(what[:maxWhat], "") + "…"
 	}
-	if len(r.problems) < maxProblems {
-		r.problems = append(r.problems, Problem{r.file, at.line, at.column, severity, what, fix})
+	p := Problem{File: r.file, Line: at.line, Column: at.column, Severity: severity, What: what}
+	if len(r.problems) == maxProblems {
+		return &p
 	}
+	r.problems = append(r.problems, p)
+	return &r.problems[len(r.problems)-1]
 }
 
-func (r *report) error(at position, what, fix string) { r.add(at, SeverityError, what, fix) }
+// error adds an error. In its text, a duration has the notation of workflow files, and a value of the file is quoted.
+func (r *report) error(at position, format string, args ...any) *Problem {
+	return r.add(at, SeverityError, format, args)
+}
 
-func (r *report) warn(at position, what, fix string) { r.add(at, SeverityWarning, what, fix) }
+// warn adds a warning. Its arguments are those of error.
+func (r *report) warn(at position, format string, args ...any) *Problem {
+	return r.add(at, SeverityWarning, format, args)
+}
+
+// fix adds to a problem what to do about it.
+func (p *Problem) fix(format string, args ...any) { p.Fix = fmt.Sprintf(format, args...) }

@@ -1,12 +1,10 @@
 package source
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/expression"
-	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
 const (
@@ -69,10 +67,11 @@ func (b *builder) reminds(i int) {
 	}
 	switch {
 	case v != nil && short != nil:
-		b.report.error(v.at, "step "+s.Name+" has two kinds of reminders", "write remind once: as a time within "+
-			answerForm(step)+", or as a mapping beside it")
+		b.error(v.at, "step %s has two kinds of reminders", s.Name).
+			fix("write remind once: as a time within %s, or as a mapping beside it", answerForm(step))
 	case s.Remind.After == 0:
-		b.report.error(at, "the reminders of step "+s.Name+" have no time", "write after, every or both, "+remindExample)
+		b.error(at, "the reminders of step %s have no time", s.Name).
+			fix("write after, every or both, %s", remindExample)
 	default:
 		b.remindTimes(s, at, v)
 		b.remindCall(s, at, v)
@@ -84,14 +83,14 @@ func (b *builder) remindTimes(s *core.StepDefinition, at position, v *field) {
 	m := s.Remind
 	for _, t := range []core.Duration{m.After, m.Every} {
 		if t > 0 && t < leastRemind {
-			b.report.error(at, fmt.Sprintf("step %s reminds every %s; the least is %s", s.Name, workflow.Short(t),
-				workflow.Short(leastRemind)), "write a longer time, as in remind: 1d")
+			b.error(at, "step %s reminds every %s; the least is %s", s.Name, t, leastRemind).
+				fix("write a longer time, as in remind: 1d")
 			return
 		}
 	}
 	if v != nil && m.Every == 0 && m.AtMost > 1 {
-		b.report.error(v.value.field("atMost").at, fmt.Sprintf("step %s reminds at most %d times, and says not how often",
-			s.Name, m.AtMost), "add every, as in every: 1h, or remove atMost")
+		b.error(v.value.field("atMost").at, "step %s reminds at most %d times, and says not how often", s.Name,
+			m.AtMost).fix("add every, as in every: 1h, or remove atMost")
 	}
 	ends := "timeout"
 	last := s.Timeout
@@ -100,8 +99,8 @@ func (b *builder) remindTimes(s *core.StepDefinition, at position, v *field) {
 		last = s.Deadline
 	}
 	if last > 0 && m.After >= last {
-		b.report.error(at, fmt.Sprintf("the first reminder of step %s comes after %s, and its %s is %s", s.Name,
-			workflow.Short(m.After), ends, workflow.Short(last)), "write a shorter time")
+		b.error(at, "the first reminder of step %s comes after %s, and its %s is %s", s.Name, m.After, ends, last).
+			fix("write a shorter time")
 	}
 }
 
@@ -111,18 +110,19 @@ func (b *builder) remindCall(s *core.StepDefinition, at position, v *field) {
 	switch {
 	case m.Agent == "" && m.Operation == "" && s.Answer != nil && s.Answer.Ask != "":
 	case v == nil:
-		b.report.error(at, "step "+s.Name+" has remind but no ask, so it has no call to repeat",
-			"add the call that asks for the answer, as in ask: {agent: mail, operation: ask}")
+		b.error(at, "step %s has remind but no ask, so it has no call to repeat", s.Name).
+			fix("add the call that asks for the answer, as in ask: {agent: mail, operation: ask}")
 		return
 	case m.Agent == "" || m.Operation == "":
-		b.report.error(at, "the reminders of step "+s.Name+" need agent and operation", "write both, "+remindExample)
+		b.error(at, "the reminders of step %s need agent and operation", s.Name).
+			fix("write both, %s", remindExample)
 		return
 	}
 	for _, agent := range b.def.Reminders(s) {
 		for n := range b.def.Steps {
 			if o := &b.def.Steps[n]; o.Grade == core.Plain && slices.Contains(o.AllAgents(), agent) {
-				b.report.error(at, fmt.Sprintf("step %s reminds through agent %s, whose service is plain (step %s), and a "+
-					"reminder may be sent twice", s.Name, agent, o.Name), "use a service that is at least idempotent")
+				b.error(at, "step %s reminds through agent %s, whose service is plain (step %s), and a reminder "+
+					"may be sent twice", s.Name, agent, o.Name).fix("use a service that is at least idempotent")
 				return
 			}
 		}
@@ -136,8 +136,7 @@ func (b *builder) remindCall(s *core.StepDefinition, at position, v *field) {
 		return
 	}
 	if most := b.opts.MaxTimeout(m.Agent); most > 0 && m.Timeout > most {
-		b.report.error(where, fmt.Sprintf("the timeout of the reminders of step %s, %s, is longer than agent %s can work at "+
-			"a time, %s", s.Name, workflow.Short(m.Timeout), m.Agent, workflow.Short(most)),
-			"shorten it, or deploy the agent with a longer timeout")
+		b.error(where, "the timeout of the reminders of step %s, %s, is longer than agent %s can work at a time, "+
+			"%s", s.Name, m.Timeout, m.Agent, most).fix("shorten it, or deploy the agent with a longer timeout")
 	}
 }

@@ -31,17 +31,17 @@ func (b *builder) repeat(f field, s *core.StepDefinition) {
 	}
 	for _, beside := range f.value.fields {
 		if fix, refused := besideRepeat[beside.key]; refused {
-			b.report.error(beside.at, "step "+f.key+" has "+beside.key+" beside repeat", fix)
+			b.error(beside.at, "step %s has %s beside repeat", f.key, beside.key).fix("%s", fix)
 		}
 	}
 	if every := v.field("every"); every != nil && s.Each.Repeat.Every > 0 && s.Each.Repeat.Every < core.Second {
-		b.report.warn(every.at, "the iterations of step "+f.key+" follow each other within a second",
-			"leave every out, or make it longer: each iteration is an order of its own")
+		b.warn(every.at, "the iterations of step %s follow each other within a second", f.key).
+			fix("leave every out, or make it longer: each iteration is an order of its own")
 	}
 	exhausted := s.Each.Repeat.OnExhausted
 	if s.PointOfNoReturn && (s.OnFailure != core.OnFailureStop || exhausted == core.OnFailureUndo) {
-		b.report.error(f.value.field("repeat").at, "step "+f.key+" repeats a point of no return, and would be undone if it "+
-			"failed in a later iteration", "write onFailure: stop, and onExhausted: stop or keep")
+		b.error(f.value.field("repeat").at, "step %s repeats a point of no return, and would be undone if it "+
+			"failed in a later iteration", f.key).fix("write onFailure: stop, and onExhausted: stop or keep")
 	}
 }
 
@@ -61,15 +61,15 @@ func (b *builder) lasts(i int) {
 	at := b.steps[i].value.field("repeat").at
 	says := fmt.Sprintf("the iterations of step %s may last %s in all, ", s.Name, workflow.Short(lasts))
 	if b.def.Deadline > 0 && lasts > b.def.Deadline {
-		b.report.warn(at, says+"and the deadline of the order is "+workflow.Short(b.def.Deadline),
-			"lower atMost or the times, give the step a deadline, or make that of the order longer")
+		b.warn(at, "%sand the deadline of the order is %s", says, b.def.Deadline).
+			fix("lower atMost or the times, give the step a deadline, or make that of the order longer")
 	}
 	for _, inner := range s.Each.Child.Steps {
 		kept := s.Each.Child.Agents[inner.Agent].KeyRetention
 		if inner.Undo != nil && kept > 0 && lasts > kept {
-			b.report.warn(at, fmt.Sprintf("%sbut agent %s remembers keys for %s only: the undo of step %s in the first "+
-				"iteration may come too late", says, inner.Agent, workflow.Short(kept), inner.Name),
-				"lower atMost or the times, or raise keyRetention if the service remembers keys for longer")
+			b.warn(at, "%sbut agent %s remembers keys for %s only: the undo of step %s in the first iteration "+
+				"may come too late", says, inner.Agent, kept, inner.Name).
+				fix("lower atMost or the times, or raise keyRetention if the service remembers keys for longer")
 			return
 		}
 	}
@@ -93,11 +93,11 @@ func (b *builder) until(f field, s *core.StepDefinition, scope expression.Scope)
 	child := s.Each.Child
 	switch {
 	case !judges.MatchString(text):
-		b.report.error(v.at, "until is the same after each iteration, because it reads neither result nor index",
-			"read the output of the iteration that has ended, as in until: result.done")
+		b.error(v.at, "until is the same after each iteration, because it reads neither result nor index").
+			fix("read the output of the iteration that has ended, as in until: result.done")
 	case child != nil && child.Output == nil && parts.MatchString(text):
-		b.report.error(v.at, "until reads a part of result, and the iterations of step "+f.key+" have no output",
-			"add it to the workflow or block, as in output: {done: true}")
+		b.error(v.at, "until reads a part of result, and the iterations of step %s have no output", f.key).
+			fix("add it to the workflow or block, as in output: {done: true}")
 	}
 	s.Each.Repeat.Until = text
 }

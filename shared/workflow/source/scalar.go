@@ -2,8 +2,6 @@ package source
 
 import (
 	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"math/big"
 	"regexp"
@@ -134,37 +132,19 @@ func plain(t *token.Token) bool {
 	return true
 }
 
-var errNoNumber = errors.New("it is not a number")
+var (
+	leadingPoint  = regexp.MustCompile(`^(-?)\.`)
+	trailingPoint = regexp.MustCompile(`\.([eE]|$)`)
+)
 
-// numberText converts an unquoted number of the core schema to JSON. It keeps all digits.
-func numberText(text string) (string, error) {
+// numberText converts an unquoted number of the core schema to JSON. It keeps all digits. It returns false for
+// any other value.
+func numberText(text string) (number string, ok bool) {
 	text = strings.TrimSpace(text)
-	if json.Valid([]byte(text)) && coreNumber.MatchString(text) {
-		return text, nil
-	}
 	if coreOther.MatchString(text) {
-		if i, ok := new(big.Int).SetString(text, 0); ok {
-			return i.String(), nil
-		}
+		i, ok := new(big.Int).SetString(text, 0)
+		return fmt.Sprint(i), ok
 	}
-	if !coreNumber.MatchString(text) {
-		return "", errNoNumber
-	}
-	text = strings.TrimPrefix(text, "+")
-	sign := ""
-	digits := text
-	if strings.HasPrefix(text, "-") {
-		sign = "-"
-		digits = text[1:]
-	}
-	if strings.HasPrefix(digits, ".") {
-		digits = "0" + digits
-	}
-	mantissa := digits
-	exponent := ""
-	if i := strings.IndexAny(digits, "eE"); i >= 0 {
-		mantissa = digits[:i]
-		exponent = digits[i:]
-	}
-	return sign + strings.TrimSuffix(mantissa, ".") + exponent, nil
+	number = leadingPoint.ReplaceAllString(strings.TrimPrefix(text, "+"), "${1}0.")
+	return trailingPoint.ReplaceAllString(number, "$1"), coreNumber.MatchString(text)
 }

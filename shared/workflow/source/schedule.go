@@ -2,7 +2,6 @@ package source
 
 import (
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -28,8 +27,8 @@ func (b *builder) schedule() *core.Schedule {
 		s.Overlap = core.Overlap(overlap)
 	}
 	if f := v.get("catchUp"); f != nil && s.CatchUp < schedule.MinCatchUp {
-		b.report.error(f.at, "catchUp is shorter than 10m: a start waits for the Supervisor's next sweep",
-			"write 10m or longer")
+		b.error(f.at, "catchUp is shorter than 10m: a start waits for the Supervisor's next sweep").
+			fix("write 10m or longer")
 	}
 	if s.Cron != "" {
 		b.fires(v, s)
@@ -49,7 +48,7 @@ func (b *builder) fires(v *value, s *core.Schedule) {
 		_, err = times.Next(since)
 	}
 	for _, err := range each(err) {
-		b.report.error(at, err.Error(), `write it as in cron: "30 2 * * *" and zone: Europe/Berlin`)
+		b.error(at, "%s", err).fix(`write it as in cron: "30 2 * * *" and zone: Europe/Berlin`)
 	}
 }
 
@@ -74,23 +73,22 @@ func (b *builder) scheduled(v *value, s *core.Schedule) {
 	holes := 0
 	template := b.appendTemplate(nil, v, expression.Scope{}, &holes)
 	if holes > 0 {
-		b.report.error(v.at,
-			"the input of a schedule holds an expression, and there is no order yet that it could read",
-			"write plain data; each order gets the field scheduledTime")
+		b.error(v.at, "the input of a schedule holds an expression, and there is no order yet that it could read").
+			fix("write plain data; each order gets the field scheduledTime")
 		return
 	}
 	input, err := expression.Plain(template)
-	if b.report.problems.Err() == nil { // otherwise the cause may have been reported
+	if b.problems.Err() == nil { // otherwise the cause may have been reported
 		b.faulty(v.at, err)
 	}
 	s.Input = input
 	if f := v.field("scheduledTime"); f != nil {
-		b.report.error(f.at, "the input has the field scheduledTime, which each start sets itself",
-			"give it another name")
+		b.error(f.at, "the input has the field scheduledTime, which each start sets itself").
+			fix("give it another name")
 	}
 	order, err := schedule.Order(s, core.TimeOf(since))
 	if err != nil || len(order) > port.MaxOrder-1024 { // the message to the Scheduler also contains names
-		b.report.error(v.at, fmt.Sprintf("the input takes %d bytes as an order, the limit is %d", len(order),
-			port.MaxOrder-1024), "store the data elsewhere, and give a reference")
+		b.error(v.at, "the input takes %d bytes as an order, the limit is %d", len(order), port.MaxOrder-1024).
+			fix("store the data elsewhere, and give a reference")
 	}
 }

@@ -67,45 +67,44 @@ func explain(e *jsonschema.ValidationError, root *value, r *report) {
 		unknownFields(k.Properties, v, e.InstanceLocation, r)
 	case *kind.Required:
 		for _, missing := range k.Missing {
-			r.error(v.at, fmt.Sprintf("%s has no %s", name, missing), fixMissing(missing, name))
+			r.error(v.at, "%s has no %s", name, missing).fix("%s", fixMissing(missing, name))
 		}
 	case *kind.Type:
-		r.error(v.at, fmt.Sprintf("%s is %s, it should be %s", name, schema.Kind(k.Got),
-			schema.Kinds(k.Want)), fixType(e.SchemaURL, name, v, k.Want))
+		r.error(v.at, "%s is %s, it should be %s", name, schema.Kind(k.Got), schema.Kinds(k.Want)).
+			fix("%s", fixType(e.SchemaURL, name, v, k.Want))
 	case *kind.Enum:
 		if v.text == string(core.OnFailureContinue) && slices.Contains(policies, name) {
 			continueElsewhere(v, name, root, e.InstanceLocation, r)
 			return
 		}
 		words := words(k.Want)
-		r.error(v.at, fmt.Sprintf("%s is %s", name, quoted(v)),
-			suggest.DidYouMean(v.text, words, "write one of "+strings.Join(words, ", ")))
+		r.error(v.at, "%s is %s", name, v).
+			fix("%s", suggest.DidYouMean(v.text, words, "write one of "+strings.Join(words, ", ")))
 	case *kind.Pattern:
-		r.error(v.at, fmt.Sprintf("%s is %s", name, quoted(v)), fixPattern(e.SchemaURL))
+		r.error(v.at, "%s is %s", name, v).fix("%s", fixPattern(e.SchemaURL))
 	case *kind.UniqueItems:
-		r.error(v.at, fmt.Sprintf("%s names %s twice", name, quoted(v.list[k.Duplicates[0]])),
-			"remove one of them")
+		r.error(v.at, "%s names %s twice", name, v.list[k.Duplicates[0]]).fix("remove one of them")
 	case *kind.Minimum:
-		r.error(v.at, fmt.Sprintf("%s is %s", name, v.text), "the least is "+k.Want.RatString())
+		r.error(v.at, "%s is %s", name, v.text).fix("the least is %s", k.Want.RatString())
 	case *kind.Maximum:
-		r.error(v.at, fmt.Sprintf("%s is %s", name, v.text), "the most is "+k.Want.RatString())
+		r.error(v.at, "%s is %s", name, v.text).fix("the most is %s", k.Want.RatString())
 	case *kind.MinLength:
-		r.error(v.at, name+" is empty", "write a text")
+		r.error(v.at, "%s is empty", name).fix("write a text")
 	case *kind.MaxLength:
-		r.error(v.at, fmt.Sprintf("%s has %d characters, the limit is %d", name, k.Got, k.Want), "shorten it")
+		r.error(v.at, "%s has %d characters, the limit is %d", name, k.Got, k.Want).fix("shorten it")
 	case *kind.MinItems:
-		r.error(v.at, name+" is empty", "list at least one")
+		r.error(v.at, "%s is empty", name).fix("list at least one")
 	case *kind.MinProperties:
 		if k.Want > 1 {
-			r.error(v.at, fmt.Sprintf("%s has %d of at least %d members", name, k.Got, k.Want),
-				"add a member, or write a single step without any")
+			r.error(v.at, "%s has %d of at least %d members", name, k.Got, k.Want).
+				fix("add a member, or write a single step without any")
 			return
 		}
-		r.error(v.at, name+" is empty", "define at least one")
+		r.error(v.at, "%s is empty", name).fix("define at least one")
 	case *kind.MaxProperties:
-		r.error(v.at, fmt.Sprintf("%s has %d members, the limit is %d", name, k.Got, k.Want), "leave some out")
+		r.error(v.at, "%s has %d members, the limit is %d", name, k.Got, k.Want).fix("leave some out")
 	default:
-		r.error(v.at, fmt.Sprintf("%s is not valid", name), "see its description in schema.json")
+		r.error(v.at, "%s is not valid", name).fix("see its description in schema.json")
 	}
 }
 
@@ -113,7 +112,7 @@ func explain(e *jsonschema.ValidationError, root *value, r *report) {
 func misnamed(root *value, name string, r *report) {
 	for _, holder := range []string{"agents", "steps"} {
 		if f := root.get(holder).field(name); f != nil {
-			r.error(f.at, fmt.Sprintf("%q is not a name", name), fixName)
+			r.error(f.at, "%q is not a name", name).fix(fixName)
 		}
 	}
 	if steps := root.get("steps"); steps != nil {
@@ -137,7 +136,7 @@ func continueElsewhere(v *value, name string, root *value, path []string, r *rep
 				strings.ReplaceAll(path[1], "-", "_") + ".output.value == VALUE"
 		}
 	}
-	r.error(v.at, name+` is "continue", which only a call, child orders and any can have`, fix)
+	r.error(v.at, `%s is "continue", which only a call, child orders and any can have`, name).fix("%s", fix)
 }
 
 // locate returns the value at a path, and a name for the value. If the path leads to no value, locate returns
@@ -208,7 +207,7 @@ func unknownFields(keys []string, v *value, path []string, r *report) {
 			known := knownFields(path, v)
 			fix = suggest.DidYouMean(key, known, "known here: "+strings.Join(known, ", "))
 		}
-		r.error(where, "unknown field "+key, fix)
+		r.error(where, "unknown field %s", key).fix("%s", fix)
 	}
 }
 

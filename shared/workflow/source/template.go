@@ -10,7 +10,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/expression"
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
-	"github.com/stepkeeper/stepkeeper/shared/schema"
 )
 
 // templates reads the inputs, the conditions and the output, and checks their expressions. The expressions of
@@ -21,6 +20,9 @@ func (b *builder) templates() {
 	all := expression.Scope{
 		Steps: b.readable(namesOf(b.def)), Skippable: b.conditions(), Continues: b.continues(), Outputs: b.outputs(),
 		Members: b.members(), Outside: b.outside(),
+	}
+	if b.schema != nil {
+		all.Order = b.schema.Part()
 	}
 	for i, f := range b.steps {
 		s := &b.def.Steps[i]
@@ -109,18 +111,10 @@ func (b *builder) when(v *value, scope expression.Scope) string {
 }
 
 func (b *builder) expression(where position, source string, scope expression.Scope) {
-	err := expression.Check(source, scope)
+	_, unknown, err := expression.Check(source, scope)
 	b.faulty(where, err)
-	if err != nil || b.schema == nil {
-		return
-	}
-	item := b.element
-	if !scope.Item {
-		item = schema.Part{}
-	}
-	_, unknown := expression.Unknown(source, b.schema.Part(), item)
 	for _, e := range unknown {
-		b.report.warn(where, e.What, e.Fix)
+		b.warn(where, "%s", e.What).fix("%s", e.Fix)
 	}
 }
 
@@ -131,10 +125,9 @@ func (b *builder) faulty(where position, err error) {
 	case errors.As(err, &e):
 		fix := e.Fix
 		e = &expression.Error{Expression: e.Expression, What: e.What}
-		b.report.error(where, e.Error(), fix)
+		b.error(where, "%s", e.Error()).fix("%s", fix)
 	default:
-		b.report.error(where, err.Error(),
-			"correct the expression; docs/reference/expressions.md has the language")
+		b.error(where, "%s", err).fix("correct the expression; docs/reference/expressions.md has the language")
 	}
 }
 
@@ -147,14 +140,13 @@ func (b *builder) template(v *value, key string, scope expression.Scope) json.Ra
 	data := b.appendTemplate(nil, v, scope, &holes)
 	switch {
 	case holes > expression.MaxHoles:
-		b.report.error(v.at, fmt.Sprintf("%s holds %d expressions, the limit is %d", key, holes,
-			expression.MaxHoles),
-			"pass whole objects or lists")
+		b.error(v.at, "%s holds %d expressions, the limit is %d", key, holes, expression.MaxHoles).
+			fix("pass whole objects or lists")
 	case len(data) > expression.MaxResult:
-		b.report.error(v.at, fmt.Sprintf("%s is larger than %d bytes", key, expression.MaxResult),
-			"pass a reference instead of the data")
+		b.error(v.at, "%s is larger than %d bytes", key, expression.MaxResult).
+			fix("pass a reference instead of the data")
 	case rawjson.Levels(data) > rawjson.MaxLevels:
-		b.report.error(v.at, fmt.Sprintf("%s is nested deeper than %d levels", key, rawjson.MaxLevels), "flatten it")
+		b.error(v.at, "%s is nested deeper than %d levels", key, rawjson.MaxLevels).fix("flatten it")
 	}
 	return data
 }
@@ -192,8 +184,8 @@ func (b *builder) appendTemplate(data []byte, v *value, scope expression.Scope, 
 				data = append(data, ',')
 			}
 			if strings.HasPrefix(f.key, "${") {
-				b.report.error(f.at, "a key is written as an expression",
-					"keys are literal; compute the whole object in one expression")
+				b.error(f.at, "a key is written as an expression").
+					fix("keys are literal; compute the whole object in one expression")
 			}
 			data = append(appendText(data, f.key), ':')
 			data = b.appendTemplate(data, f.value, scope, holes)
@@ -210,11 +202,11 @@ var path = regexp.MustCompile(`^(order|steps)(\??\.[A-Za-z_][A-Za-z0-9_]*|\[[0-9
 func (b *builder) literal(v *value) {
 	switch {
 	case strings.Contains(v.text, "{{") && strings.Contains(v.text, "}}"):
-		b.report.warn(v.at, quoted(v)+" is sent as it stands: {{ }} is no expression here",
-			"write ${ … } as the whole text, as in ${ order.name }; leave it where the agent fills it in")
+		b.warn(v.at, "%s is sent as it stands: {{ }} is no expression here", v).
+			fix("write ${ … } as the whole text, as in ${ order.name }; leave it where the agent fills it in")
 	case path.MatchString(v.text):
-		b.report.warn(v.at, quoted(v)+" is sent as it stands: a text without ${ } is no expression",
-			"write ${ "+v.text+" }")
+		b.warn(v.at, "%s is sent as it stands: a text without ${ } is no expression", v).
+			fix("write ${ %s }", v.text)
 	}
 }
 

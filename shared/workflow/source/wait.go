@@ -19,8 +19,8 @@ func (b *builder) wait(f field) core.StepDefinition {
 		s.Wait.For = b.duration(w, "for", limitWait, 0)
 		s.Wait.Spread = b.duration(w, "spread", limitWait, 0)
 		if (w.field("for") == nil) == (w.field("until") == nil) {
-			b.report.error(w.at, "step "+f.key+" waits either for a time span or until a time",
-				"write one of for: 48h and until: ${ order.dueAt }")
+			b.error(w.at, "step %s waits either for a time span or until a time", f.key).
+				fix("write one of for: 48h and until: ${ order.dueAt }")
 		}
 	}
 	return s
@@ -51,8 +51,8 @@ func (b *builder) waitEnd(f field, s *core.StepDefinition, scope expression.Scop
 // variable checks that until is an expression.
 func (b *builder) variable(until *value) {
 	if !isExpression(until) {
-		b.report.error(until.at, "until is "+quoted(until)+", the same time for every order",
-			"write an expression, as in until: ${ order.dueAt }")
+		b.error(until.at, "until is %s, the same time for every order", until).
+			fix("write an expression, as in until: ${ order.dueAt }")
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
-	"github.com/goccy/go-yaml/token"
 )
 
 // Limits of a workflow file. Most of them are checked before the YAML library parses the file, because the
@@ -32,34 +31,34 @@ func read(data []byte, r *report) (root *value) {
 	// A bug in the YAML library must not end a process that handles orders.
 	defer func() {
 		if recover() != nil {
-			r.error(position{}, "the YAML library cannot read it", "simplify the file")
+			r.error(position{}, "the YAML library cannot read it").fix("simplify the file")
 			root = nil
 		}
 	}()
 	data = WithoutMark(data)
 	if what, fix := tooLarge(data); what != "" {
-		r.error(position{}, what, fix)
+		r.error(position{}, "%s", what).fix("%s", fix)
 		return nil
 	}
 	tokens := lexer.Tokenize(string(data))
 	g := guard{}
 	if where, what, fix := g.check(tokens); what != "" {
-		r.error(where, what, fix)
+		r.error(where, "%s", what).fix("%s", fix)
 		return nil
 	}
 	if where, what := checkEscapes(data, tokens); what != "" {
-		r.error(where, what, fixEscape)
+		r.error(where, "%s", what).fix(fixEscape)
 		return nil
 	}
 	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
 		if what, fix := Tab(yamlMessage(err)); what != "" {
-			r.error(yamlPosition(err), what, fix)
+			r.error(yamlPosition(err), "%s", what).fix("%s", fix)
 			return nil
 		}
-		r.error(yamlPosition(err), "YAML: "+yamlMessage(err),
-			"check the indentation and the brackets here and in the line before; put a text in quotes if "+
-				"it holds a colon, a # or begins with one of {[*&!|>%@")
+		r.error(yamlPosition(err), "YAML: %s", yamlMessage(err)).
+			fix("check the indentation and the brackets here and in the line before; put a text in quotes if it " +
+				"holds a colon, a # or begins with one of {[*&!|>%%@")
 		return nil
 	}
 	var documents []*ast.DocumentNode
@@ -69,11 +68,11 @@ func read(data []byte, r *report) (root *value) {
 		}
 	}
 	if len(documents) == 0 {
-		r.error(position{1, 1}, "the file is empty", "start with workflow: NAME and steps:")
+		r.error(position{1, 1}, "the file is empty").fix("start with workflow: NAME and steps:")
 		return nil
 	}
 	if len(documents) > 1 {
-		r.error(at(documents[1].Body), whatSecond, fixSecond)
+		r.error(at(documents[1].Body), "%s", whatSecond).fix(fixSecond)
 		return nil
 	}
 	b := &treeBuilder{report: r, anchors: map[string]*value{}}
@@ -138,7 +137,7 @@ func yamlMessage(err error) string {
 }
 
 type treeBuilder struct {
-	report  *report
+	*report
 	anchors map[string]*value
 	values  int
 	over    bool // a limit was exceeded, and the problem is already reported
@@ -152,15 +151,6 @@ func (b *treeBuilder) build(n ast.Node, where position, depth int) *value {
 	if b.values > maxValues || depth > maxNesting {
 		b.refuse(v.at, depth)
 		return v
-	}
-	switch n.(type) {
-	case *ast.StringNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
-		if what := problemOf(n.GetToken()); what != "" {
-			b.report.error(v.at, what, fixQuote)
-			v.shape = isText
-			v.text = n.GetToken().Value
-			return v
-		}
 	}
 	switch n := n.(type) {
 	case nil, *ast.NullNode, *ast.CommentNode, *ast.CommentGroupNode:
@@ -194,30 +184,31 @@ func (b *treeBuilder) build(n ast.Node, where position, depth int) *value {
 
 // scalar reads a text, a number or a truth value.
 func (b *treeBuilder) scalar(v *value, n ast.Node) {
+	v.shape = isText
+	v.text = n.GetToken().Value
+	number, numeric := numberText(v.text)
+	what := problemOf(n.GetToken())
 	switch n := n.(type) {
-	case *ast.StringNode:
-		v.shape = isText
-		v.text = n.Value
-		// The library reads some numbers as texts, such as numbers of more than 64 bits.
-		if text, err := numberText(n.Value); plain(n.Token) && err == nil {
-			v.shape = isNumber
-			v.text = text
-		}
 	case *ast.LiteralNode:
-		v.shape = isText
 		v.text = n.Value.Value
+		return
+	case *ast.StringNode:
+		// The library reads some numbers as texts, such as numbers of more than 64 bits.
+		numeric = numeric && plain(n.Token)
 	case *ast.BoolNode:
 		v.shape = isBool
 		v.truth = n.Value
-	case *ast.IntegerNode:
-		v.shape = isNumber
-		v.text = b.number(n.Token)
-	case *ast.FloatNode:
-		v.shape = isNumber
-		v.text = b.number(n.Token)
+	case *ast.IntegerNode, *ast.FloatNode, *ast.InfinityNode, *ast.NanNode:
 	default:
-		b.report.error(v.at, "a construct of YAML that workflows do not use",
-			"write plain values, lists and mappings")
+		b.error(v.at, "a construct of YAML that workflows do not use").fix("write plain values, lists and mappings")
+	}
+	switch {
+	case what != "":
+		b.error(v.at, "%s", what).fix(fixQuote)
+		v.shape = isText
+	case numeric:
+		v.shape = isNumber
+		v.text = number
 	}
 }
 
@@ -227,13 +218,12 @@ func (b *treeBuilder) mapping(v *value, pairs []*ast.MappingValueNode, depth int
 		where := at(p.Key)
 		key, ok := keyText(p.Key)
 		if !ok {
-			b.report.error(where, "a key is not a plain word or text", "write the key as a text")
+			b.error(where, "a key is not a plain word or text").fix("write the key as a text")
 			continue
 		}
 		if first, dup := seen[key]; dup {
-			b.report.error(where, fmt.Sprintf("%q stands here for the second time, first in line %d", key,
-				first.line),
-				"remove one of them, or rename it")
+			b.error(where, "%q stands here for the second time, first in line %d", key, first.line).
+				fix("remove one of them, or rename it")
 			continue
 		}
 		seen[key] = where
@@ -257,7 +247,7 @@ func (b *treeBuilder) alias(n *ast.AliasNode, depth int) *value {
 	name := n.Value.String()
 	v, ok := b.anchors[name]
 	if !ok {
-		b.report.error(at(n), "alias *"+name+" has no anchor before it", "define &"+name+" further up")
+		b.error(at(n), "alias *%s has no anchor before it", name).fix("define &%s further up", name)
 		return &value{at: at(n)}
 	}
 	return b.copy(v, at(n), depth)
@@ -286,21 +276,10 @@ func (b *treeBuilder) refuse(where position, depth int) {
 	switch {
 	case b.over:
 	case depth > maxNesting:
-		b.report.error(where, fmt.Sprintf("lists and mappings are nested deeper than %d levels", maxNesting),
-			"flatten it")
+		b.error(where, "lists and mappings are nested deeper than %d levels", maxNesting).fix("flatten it")
 	default:
-		b.report.error(where, fmt.Sprintf("the file stands for more than %d values", maxValues),
-			"use fewer aliases, or split the workflow")
+		b.error(where, "the file stands for more than %d values", maxValues).
+			fix("use fewer aliases, or split the workflow")
 	}
 	b.over = true
-}
-
-func (b *treeBuilder) number(t *token.Token) string {
-	text, err := numberText(t.Value)
-	if err != nil {
-		b.report.error(position{t.Position.Line, t.Position.Column},
-			fmt.Sprintf("%.40s is no number of YAML", t.Value), fixQuote)
-		return "0"
-	}
-	return text
 }

@@ -173,7 +173,7 @@ func checkSnippet(file, text string) error {
 	}
 	for line := range strings.Lines(text) {
 		line, _, _ = strings.Cut(line, " # ")
-		if err := expression.Check(strings.TrimSpace(line), expression.Scope{}); err != nil {
+		if _, _, err := expression.Check(strings.TrimSpace(line), expression.Scope{}); err != nil {
 			return fmt.Errorf("it is no code that this test knows (as an expression: %w)", err)
 		}
 	}
