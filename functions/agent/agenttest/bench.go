@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -34,6 +35,9 @@ type bench struct {
 	subject subject
 	wrong   string // first fault that the trial found; "" means no fault
 	broken  error  // reason why the trial could not run; nil means no such reason
+
+	before  []string          // steps before the present one
+	outputs []json.RawMessage // outputs of the requests that were answered done
 
 	mu        sync.Mutex
 	calls     int
@@ -186,51 +190,17 @@ func answers(r *message.Reply, q *message.Request) bool {
 		r.Operation == q.Operation && cmp.Or(r.Agent, q.Agent) == q.Agent
 }
 
-func (b *bench) do(attempt int) *message.Reply { return first(b.send(b.request(core.Do, attempt))) }
-
-func (b *bench) undo(attempt int) *message.Reply {
-	return first(b.send(b.request(core.UndoOp, attempt)))
-}
-
-func first(replies []*message.Reply) *message.Reply {
-	if len(replies) == 0 {
-		return nil
-	}
-	return replies[0]
-}
-
-func (b *bench) many(op core.Operation, attempt int) []*message.Reply {
-	r := b.request(op, attempt)
-	copies := make([]*message.Request, b.probe.Together)
-	for i := range copies {
-		copies[i] = r
-	}
-	return b.send(copies...)
-}
-
-func (b *bench) done(r *message.Reply, what string) {
+// done checks that a request was answered done.
+func (b *bench) done(replies []*message.Reply, what string) {
 	switch {
-	case r == nil:
+	case len(replies) == 0:
 		b.fail("%s was not answered", what)
-	case r.Outcome != core.OutcomeDone && r.Error == nil:
-		b.fail("%s was answered %s without an error", what, r.Outcome)
-	case r.Outcome != core.OutcomeDone:
-		b.fail("%s was answered %s: %s: %s", what, r.Outcome, r.Error.Code, r.Error.Message)
-	}
-}
-
-func (b *bench) between() {
-	for n := range b.probe.Between {
-		r := b.request(core.Do, 1)
-		r.OrderID = fmt.Sprintf("%s-%d", b.order, n)
-		r.Key = core.Key(r.OrderID, 0, "step")
-		b.done(first(b.send(r)), "a do of another key")
-	}
-}
-
-func (b *bench) effects(want int, when string) {
-	if got := b.probe.Effects(b.key); got != want {
-		b.fail("%s there are %d effects, not %d", when, got, want)
+	case replies[0].Outcome == core.OutcomeDone:
+		b.outputs = append(b.outputs, replies[0].Output)
+	case replies[0].Error == nil:
+		b.fail("%s was answered %s without an error", what, replies[0].Outcome)
+	default:
+		b.fail("%s was answered %s: %s: %s", what, replies[0].Outcome, replies[0].Error.Code, replies[0].Error.Message)
 	}
 }
 

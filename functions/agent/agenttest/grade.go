@@ -132,14 +132,13 @@ func find(ctx context.Context, name string, sub subject, probe Probe) (r Report,
 		return r, err
 	}
 	_, here := sub.(*inside)
-	possible := slices.DeleteFunc(slices.Clone(trials), func(tr trial) bool {
-		return tr.needsUndo && probe.Undo == "" || tr.needsRefusal && probe.Refuse == nil ||
-			tr.needsDelay && probe.Delay == nil || tr.inside && !here
-	})
+	possible := slices.DeleteFunc(slices.Clone(trials), func(tr trial) bool { return !tr.possible(probe, here) })
 	for i := range possible {
 		tr := &possible[i]
 		b := newBench(ctx, name, sub, probe, tr.of.with)
-		tr.run(b)
+		for step := range strings.SplitSeq(tr.steps, ", ") {
+			b.play(step)
+		}
 		if b.broken != nil {
 			return r, fmt.Errorf("agenttest: %s: %w", tr.name, b.broken)
 		}
