@@ -61,7 +61,9 @@ func (w *Worker) Batch(ctx context.Context, deliveries []port.Delivery) []Verdic
 
 // Handle handles one delivery and sends its reply. It never panics. The caller applies the verdict. Handle
 // starts no goroutine. It waits only for the queues, the ledger, the operation and the pauses between tries.
-func (w *Worker) Handle(ctx context.Context, d port.Delivery) Verdict { return w.handle(ctx, d, w.Replies) }
+func (w *Worker) Handle(ctx context.Context, d port.Delivery) Verdict {
+	return w.handle(ctx, d, w.Replies)
+}
 
 func (w *Worker) handle(ctx context.Context, d port.Delivery, replies port.Sender) (v Verdict) {
 	w.counters.inFlight.Add(1)
