@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 )
@@ -80,6 +81,20 @@ func (tr trial) possible(p Probe, inside bool) bool {
 		}
 	}
 	return true
+}
+
+func (b *bench) run(steps string, operations *worker.Operations) {
+	if operations != nil {
+		stop, err := b.start(*operations)
+		if err != nil {
+			b.broken = err
+			return
+		}
+		defer stop()
+	}
+	for step := range strings.SplitSeq(steps, ", ") {
+		b.play(step)
+	}
 }
 
 // play runs one step. "do 2" is a request of attempt 2, which must be answered done. A word before it changes this:
