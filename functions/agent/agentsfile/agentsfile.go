@@ -30,11 +30,11 @@ func Load(file string) (settings.File, error) {
 	if err != nil {
 		return c, err
 	}
-	return completed(file, c, os.LookupEnv)
+	return completed(file, c, settings.Variables{Lookup: os.LookupEnv})
 }
 
-func completed(file string, c settings.File, lookup func(name string) (string, bool)) (settings.File, error) {
-	c, err := settings.Complete(c, lookup)
+func completed(file string, c settings.File, v settings.Variables) (settings.File, error) {
+	c, err := settings.Complete(c, v)
 	if err != nil {
 		return c, fmt.Errorf("%w %s: %w", ErrFile, file, err)
 	}
@@ -63,7 +63,7 @@ func Parse(data []byte, lookup func(name string) (string, bool)) (settings.File,
 	if err != nil {
 		return settings.File{}, err
 	}
-	return settings.Complete(c, lookup)
+	return settings.Complete(c, settings.Variables{Lookup: lookup})
 }
 
 // Read parses the text of an agents file. It checks only the names and types of fields. It does not
@@ -82,16 +82,12 @@ func Read(data []byte) (settings.File, error) {
 	d := yaml.NewDecoder(bytes.NewReader(data), yaml.Strict())
 	err := d.Decode(&c)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return settings.File{}, explained(err, data)
+		return settings.File{}, explained(err)
 	}
 	var second any
 	if err == nil && !errors.Is(d.Decode(&second), io.EOF) {
 		return settings.File{},
 			errors.New("the file holds a second document; keep all agents in the first one")
-	}
-	if _, found := c.Agents[""]; found {
-		return settings.File{}, fmt.Errorf("%san agent has no name; fix: write one before the colon; a name that YAML "+
-			`reads otherwise needs quotes, like "null"`, unnamed(data))
 	}
 	return c, nil
 }

@@ -46,9 +46,9 @@ func environment(name string) (string, bool) {
 func TestCompiledFormIsTheFile(t *testing.T) {
 	raw, err := agentsfile.Read([]byte(file))
 	require.NoError(t, err)
-	if got := settings.Variables(raw); len(got) != 1 || got[0] != "TOKEN" {
-		t.Errorf("variables %v", got)
-	}
+	names, err := settings.References(raw)
+	require.NoError(t, err)
+	require.Equal(t, []string{"TOKEN"}, names)
 	data, err := settings.Encode(raw)
 	require.NoError(t, err)
 	require.NotContains(t, string(data), "s3cr3t")
@@ -70,7 +70,7 @@ func decoded(data []byte) (settings.File, error) {
 	if err != nil {
 		return f, err
 	}
-	return settings.Complete(f, environment)
+	return settings.Complete(f, settings.Variables{Lookup: environment})
 }
 
 func exported(a settings.Agent) []any {
@@ -198,7 +198,7 @@ func TestCheckWithoutSecrets(t *testing.T) {
 func TestAgentWithoutAName(t *testing.T) {
 	for _, key := range []string{"null", "~", `""`} {
 		_, err := agentsfile.Read([]byte("agents:\n  payment: {external: true}\n  " + key + ": {external: true}\n"))
-		require.ErrorContains(t, err, "line 3, column 3: an agent has no name", key)
+		require.ErrorContains(t, err, "line 3, column 3: an entry has no name", key)
 	}
 	_, err := agentsfile.Read([]byte("agents:\n  \"null\": {external: true}\n"))
 	require.NoError(t, err)

@@ -83,8 +83,8 @@ func TestAddresses(t *testing.T) {
 	for text, want := range map[string]string{
 		"{aws: {send: '" + local + "'}}": "operation *: " + local,
 		"{url: https://shop.example, proxy: 'http://proxy.example', auth: {oauth2: {tokenURL: " +
-			"https://login.example, clientID: shop, clientSecret: '${env:ACCOUNT}'}}}": "proxy: http://proxy.example, " +
-			"tokenURL: https://login.example, url: https://shop.example",
+			"https://login.example, clientID: shop, clientSecret: '${env:ACCOUNT}'}}}": "auth: oauth2: tokenURL: " +
+			"https://login.example, proxy: http://proxy.example, url: https://shop.example",
 	} {
 		a, err := parsed(text)
 		require.NoError(t, err)

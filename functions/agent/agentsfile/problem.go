@@ -1,7 +1,6 @@
 package agentsfile
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -15,14 +14,14 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/settings"
 	"github.com/stepkeeper/stepkeeper/shared/suggest"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
 
-func explained(err error, data []byte) error {
+func explained(err error) error {
 	var e yaml.Error
 	if !errors.As(err, &e) || e.GetToken() == nil {
 		return errors.New(yaml.FormatError(err, false, false))
@@ -30,16 +29,9 @@ func explained(err error, data []byte) error {
 	key := e.GetToken().Value
 	what := e.GetMessage()
 	fix := "check the indentation and the brackets here and in the line before"
-	var field *yaml.UnknownFieldError
 	var kind *yaml.TypeError
 	var node *yaml.UnexpectedNodeTypeError
 	switch {
-	case errors.As(err, &field):
-		var file any
-		_ = yaml.Unmarshal(data, &file) // the file has been parsed before, so this cannot fail
-		known := knownFields(reflect.TypeFor[settings.File](), file, key)
-		what = fmt.Sprintf("unknown field %.60s", key)
-		fix = suggest.DidYouMean(key, known, "known here: "+strings.Join(known, ", "))
 	case errors.As(err, &kind):
 		what = fmt.Sprintf("%.60q is not what is expected here", key)
 		fix = "write " + expected(kind.DstType)
@@ -55,12 +47,16 @@ func explained(err error, data []byte) error {
 			fix = replace
 		}
 	}
-	at := e.GetToken().Position
-	return fmt.Errorf("line %d, column %d: %s; fix: %s", at.Line, at.Column, what, fix)
+	return problem(e.GetToken(), what, fix)
 }
 
-// misread returns an error for the first number, size or duration that the decoder would round, or refuse without its
-// place. It also refuses a zero, because the zero value of these fields means the default. A fraction may be 0.
+func problem(at *token.Token, what, fix string) error {
+	return fmt.Errorf("line %d, column %d: %s; fix: %s", at.Position.Line, at.Position.Column, what, fix)
+}
+
+// misread returns an error for the first field that is unknown or has no name, and for the first number, size or
+// duration that the decoder would round, or refuse without its place. It also refuses a zero, because the zero value of
+// these fields means the default. A fraction may be 0.
 func misread(t reflect.Type, node ast.Node) error {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -69,15 +65,24 @@ func misread(t reflect.Type, node ast.Node) error {
 	case *ast.AnchorNode:
 		return misread(t, n.Value)
 	case ast.MapNode:
+		fields := fieldsOf(t)
 		for each := n.MapRange(); each.Next(); {
-			inner := fieldsOf(t)[each.Key().GetToken().Value]
+			at := each.Key().GetToken()
+			inner := fields[at.Value]
 			switch {
 			case each.Key().IsMergeKey():
 				inner = t
+			case t.Kind() == reflect.Map && (at.Value == "" || each.Key().Type() == ast.NullType):
+				return problem(at, "an entry has no name",
+					`write one before the colon; a name that YAML reads otherwise needs quotes, like "null"`)
 			case t.Kind() == reflect.Map:
 				inner = t.Elem()
+			case inner == nil && len(fields) > 0:
+				known := slices.Sorted(maps.Keys(fields))
+				return problem(at, fmt.Sprintf("unknown field %.60s", at.Value),
+					suggest.DidYouMean(at.Value, known, "known here: "+strings.Join(known, ", ")))
 			case inner == nil:
-				continue // the decoder reports an unknown field
+				return nil // the decoder reports that no fields belong here
 			}
 			if err := misread(inner, each.Value()); err != nil {
 				return err
@@ -93,13 +98,12 @@ func misread(t reflect.Type, node ast.Node) error {
 			_, err = strconv.Atoi(at.Value)
 		}
 		if err != nil {
-			return fmt.Errorf("line %d, column %d: %.60q is not what is expected here; fix: write %s", at.Position.Line,
-				at.Position.Column, at.Value, expected(t))
+			return problem(at, fmt.Sprintf("%.60q is not what is expected here", at.Value), "write "+expected(t))
 		}
 		numbers := []reflect.Kind{reflect.Int, reflect.Int64}
 		if slices.Contains(numbers, t.Kind()) && zero.MatchString(at.Value) {
-			return fmt.Errorf("line %d, column %d: %.60s is not possible here; fix: write another value, or leave the "+
-				"field out for its default", at.Position.Line, at.Position.Column, at.Value)
+			return problem(at, fmt.Sprintf("%.60s is not possible here", at.Value),
+				"write another value, or leave the field out for its default")
 		}
 	}
 	return nil
@@ -107,60 +111,6 @@ func misread(t reflect.Type, node ast.Node) error {
 
 // zero matches the zeros of whole numbers, sizes and durations.
 var zero = regexp.MustCompile(`^(0[0.]*[ A-Za-z]*)+$`)
-
-// unnamed returns the place of the first agent without a name, such as one with the key null. It returns "" if the
-// text does not show the place.
-func unnamed(data []byte) string {
-	file, err := parser.ParseBytes(data, 0)
-	if err != nil {
-		return ""
-	}
-	path, err := yaml.PathString("$.agents")
-	if err != nil {
-		return ""
-	}
-	node, err := path.FilterFile(file)
-	agents, found := node.(ast.MapNode)
-	if err != nil || !found {
-		return ""
-	}
-	for each := agents.MapRange(); each.Next(); {
-		key := each.Key()
-		if at := key.GetToken(); key.Type() == ast.NullType || at.Value == "" {
-			return fmt.Sprintf("line %d, column %d: ", at.Position.Line, at.Position.Column)
-		}
-	}
-	return ""
-}
-
-// knownFields finds the first part of the file that contains the unknown field key. It returns the
-// fields that this part may have.
-func knownFields(t reflect.Type, part any, key string) []string {
-	if t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	given, ok := part.(map[string]any)
-	if !ok {
-		return nil
-	}
-	fields := fieldsOf(t)
-	if _, there := given[key]; there && t.Kind() == reflect.Struct && fields[key] == nil {
-		return slices.Sorted(maps.Keys(fields))
-	}
-	for _, name := range slices.Sorted(maps.Keys(given)) {
-		inner := fields[name]
-		if t.Kind() == reflect.Map {
-			inner = t.Elem()
-		}
-		if inner == nil {
-			continue
-		}
-		if known := knownFields(inner, given[name], key); known != nil {
-			return known
-		}
-	}
-	return nil
-}
 
 // fieldsOf returns the types of a struct's fields by their names in a file.
 func fieldsOf(t reflect.Type) map[string]reflect.Type {
@@ -201,11 +151,13 @@ func Check(file string) (c settings.File, unset []string, err error) {
 	if err != nil {
 		return c, nil, err
 	}
-	set := func(name string) bool { return os.Getenv(name) != "" }
-	unset = slices.DeleteFunc(settings.Variables(c), set)
-	for name, a := range c.Agents {
-		c.Agents[name] = a.WithExamples(set)
+	unset, err = settings.References(c)
+	if err != nil {
+		return c, nil, fmt.Errorf("%w %s: %w", ErrFile, file, err)
 	}
-	c, err = completed(file, c, func(name string) (string, bool) { return cmp.Or(os.Getenv(name), "unset"), true })
+	unset = slices.DeleteFunc(unset, func(name string) bool { return os.Getenv(name) != "" })
+	c, err = completed(file, c, settings.Variables{
+		Lookup: os.LookupEnv, Unknown: func(name string) bool { return slices.Contains(unset, name) },
+	})
 	return c, unset, err
 }

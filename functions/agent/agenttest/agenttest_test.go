@@ -167,7 +167,7 @@ func TestEachGradeIsFound(t *testing.T) {
 		},
 		"keys are ignored": {
 			&shop{ignoresKeys: true}, agenttest.Plain,
-			"duplicate: after a do and its duplicate there are 2 effects, not 1",
+			`duplicate: after "do 1, do 1" there are 2 effects, not 1`,
 		},
 		"keys race": {
 			&shop{keysRace: true}, agenttest.Plain,
@@ -188,7 +188,7 @@ func TestEachGradeIsFound(t *testing.T) {
 		"undo counts each time": {&shop{undoTwice: true}, agenttest.Plain, "duplicate undo"},
 		"refusals are remembered": {
 			&shop{remembersRefusals: true}, agenttest.Plain,
-			"a refusal is not remembered: the do, resubmitted after a refusal, was answered failed: " +
+			"a refusal is not remembered: do 2 was answered failed: " +
 				"failed: sold out",
 		},
 		"refuses and says done": {
@@ -262,8 +262,7 @@ func TestEarns(t *testing.T) {
 		"better":      {&shop{}, agenttest.Plain, ""},
 		"worse": {
 			&shop{noFence: true}, agenttest.Fenced,
-			"buy with give-back is not fenced:\n  do after undo: after an undo and then its do, " +
-				"which came late, there are 1 effects, not 0",
+			"buy with give-back is not fenced:\n  do after undo: after \"undo 2, any do 1\" there are 1 effects, not 0",
 		},
 		"no such grade":   {&shop{}, "perfect", "no grade"},
 		"not worth a try": {&shop{undoIsNoop: true}, agenttest.Plain, "is not plain"},

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -18,88 +19,56 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-type subject interface {
-	// handle passes requests to the agent. It returns the replies when the agent has handled all requests.
-	handle(b *bench, requests []*message.Request) ([]*message.Reply, error)
-}
-
 // bench runs one trial of an agent, with a key that no other trial uses.
 type bench struct {
-	ctx     context.Context
-	probe   Probe
-	agent   string
-	grade   core.Grade
-	key     string
-	order   string
-	subject subject
-	wrong   string // first fault that the trial found; "" means no fault
-	broken  error  // reason why the trial could not run; nil means no such reason
+	ctx    context.Context
+	probe  Probe
+	queues *agentQueues
+	grade  core.Grade
+	key    string
+	order  string
+	wrong  string // first fault that the trial found; "" means no fault
+	broken error  // reason why the trial could not run; nil means no such reason
+
+	before  []string          // steps before the present one
+	outputs []json.RawMessage // outputs of the requests that were answered done
 
 	mu        sync.Mutex
 	calls     int
-	replies   []*message.Reply
 	hide      bool // operations return errLost instead of the service's response
-	lose      bool // the outbox refuses the agent's replies
+	lose      bool // the agent's replies get lost
 	stall     bool // operations wait for the end of their context before they call the service
 	unwatched bool // the bench does not count effects before and after a call
 	alone     bool // calls do not overlap, so the bench can count effects before and after each call
 }
 
-func newBench(ctx context.Context, agent string, sub subject, probe Probe, grade core.Grade) *bench {
+func newBench(ctx context.Context, queues *agentQueues, probe Probe, grade core.Grade) *bench {
 	order := "agenttest-" + strings.ToLower(rand.Text())
 	return &bench{
-		ctx: ctx, probe: probe, agent: agent, grade: grade, order: order,
-		key: core.Key(order, 0, "step"), subject: sub, alone: true,
+		ctx: ctx, probe: probe, queues: queues, grade: grade, order: order,
+		key: core.Key(order, 0, "step"),
 	}
 }
 
-const insideName = "agent-under-test"
-
-// inside is an agent in this process. A Worker runs the agent's operations, as in production.
-type inside struct {
-	operations worker.Operations
-	workers    map[*bench]*worker.Worker
-}
-
-// worker returns the worker of a trial. Each trial has its own worker, and so its own ledger.
-func (i *inside) worker(b *bench) (*worker.Worker, error) {
-	if w := i.workers[b]; w != nil {
-		return w, nil
-	}
+// start runs the operations of an agent in this process. As in production, a Worker handles the requests. Each trial
+// has its own worker, and so its own ledger.
+func (b *bench) start(operations worker.Operations) (stop func(), err error) {
 	w, err := worker.New(worker.Config{
-		Agent: insideName, Operations: b.around(i.operations), Replies: outbox{b: b},
-		Quarantine: outbox{b: b},
-		Ledger:     memory.NewLedger(), Clock: port.ClockFunc(time.Now), Retry: worker.Retry{Tries: 1},
-		Breaker: worker.Breaker{Off: true},
+		Agent: b.queues.name, Operations: b.around(operations), Replies: b.queues.replies,
+		Quarantine: b.queues.quarantine, Ledger: memory.NewLedger(), Clock: port.ClockFunc(time.Now),
+		Retry: worker.Retry{Tries: 1}, Breaker: worker.Breaker{Off: true},
 	})
-	i.workers = map[*bench]*worker.Worker{b: w} // the new map drops the workers of earlier trials
-	return w, err
-}
-
-func (i *inside) handle(b *bench, requests []*message.Request) ([]*message.Reply, error) {
-	w, err := i.worker(b)
 	if err != nil {
 		return nil, err
 	}
-	deliveries := make([]port.Delivery, len(requests))
-	for n, r := range requests {
-		body, err := r.Encode()
-		if err != nil {
-			return nil, err
-		}
-		deliveries[n] = port.Delivery{
-			Message: port.Message{Body: body}, ID: fmt.Sprint("m", n),
-			Receipt: fmt.Sprint("r", n), Received: 1,
-		}
-	}
-	b.mu.Lock()
-	b.replies = nil
-	b.alone = len(requests) == 1
-	b.mu.Unlock()
-	w.Batch(b.ctx, deliveries)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.replies, nil
+	pump := worker.Pump{Queue: b.queues.requests, Worker: w, Concurrency: b.probe.Together, Batch: port.MaxBatch}
+	ctx, cancel := context.WithCancel(b.ctx)
+	var running sync.WaitGroup
+	running.Go(func() { _ = pump.Run(ctx) })
+	return func() {
+		cancel()
+		running.Wait()
+	}, nil
 }
 
 func (b *bench) around(ops worker.Operations) worker.Operations {
@@ -150,7 +119,7 @@ func (b *bench) fail(format string, args ...any) {
 func (b *bench) request(op core.Operation, attempt int) *message.Request {
 	now := core.TimeOf(time.Now())
 	r := &message.Request{Schema: message.Schema, SendRequest: core.SendRequest{
-		Agent: b.agent, OrderID: b.order, Step: "step", Attempt: attempt, Operation: op, Name: b.probe.Do,
+		Agent: b.queues.name, OrderID: b.order, Step: "step", Attempt: attempt, Operation: op, Name: b.probe.Do,
 		Grade: b.grade, Key: b.key,
 		Timeout: core.DurationOf(b.probe.Timeout), ClaimedAt: now, Input: b.probe.Input,
 	}}
@@ -167,7 +136,10 @@ func (b *bench) send(requests ...*message.Request) []*message.Reply {
 	if b.broken != nil {
 		return nil
 	}
-	replies, err := b.subject.handle(b, requests)
+	b.mu.Lock()
+	b.alone = len(requests) == 1
+	b.mu.Unlock()
+	replies, err := b.queues.handle(b.ctx, requests)
 	b.broken = err
 	for _, r := range replies {
 		if !slices.ContainsFunc(requests, func(q *message.Request) bool { return answers(r, q) }) {
@@ -186,76 +158,16 @@ func answers(r *message.Reply, q *message.Request) bool {
 		r.Operation == q.Operation && cmp.Or(r.Agent, q.Agent) == q.Agent
 }
 
-func (b *bench) do(attempt int) *message.Reply { return first(b.send(b.request(core.Do, attempt))) }
-
-func (b *bench) undo(attempt int) *message.Reply {
-	return first(b.send(b.request(core.UndoOp, attempt)))
-}
-
-func first(replies []*message.Reply) *message.Reply {
-	if len(replies) == 0 {
-		return nil
-	}
-	return replies[0]
-}
-
-func (b *bench) many(op core.Operation, attempt int) []*message.Reply {
-	r := b.request(op, attempt)
-	copies := make([]*message.Request, b.probe.Together)
-	for i := range copies {
-		copies[i] = r
-	}
-	return b.send(copies...)
-}
-
-func (b *bench) done(r *message.Reply, what string) {
+// done checks that a request was answered done.
+func (b *bench) done(replies []*message.Reply, what string) {
 	switch {
-	case r == nil:
+	case len(replies) == 0:
 		b.fail("%s was not answered", what)
-	case r.Outcome != core.OutcomeDone && r.Error == nil:
-		b.fail("%s was answered %s without an error", what, r.Outcome)
-	case r.Outcome != core.OutcomeDone:
-		b.fail("%s was answered %s: %s: %s", what, r.Outcome, r.Error.Code, r.Error.Message)
+	case replies[0].Outcome == core.OutcomeDone:
+		b.outputs = append(b.outputs, replies[0].Output)
+	case replies[0].Error == nil:
+		b.fail("%s was answered %s without an error", what, replies[0].Outcome)
+	default:
+		b.fail("%s was answered %s: %s: %s", what, replies[0].Outcome, replies[0].Error.Code, replies[0].Error.Message)
 	}
-}
-
-func (b *bench) between() {
-	for n := range b.probe.Between {
-		r := b.request(core.Do, 1)
-		r.OrderID = fmt.Sprintf("%s-%d", b.order, n)
-		r.Key = core.Key(r.OrderID, 0, "step")
-		b.done(first(b.send(r)), "a do of another key")
-	}
-}
-
-func (b *bench) effects(want int, when string) {
-	if got := b.probe.Effects(b.key); got != want {
-		b.fail("%s there are %d effects, not %d", when, got, want)
-	}
-}
-
-type outbox struct {
-	port.Queue
-	b *bench
-}
-
-func (outbox) Name() string { return port.Replies }
-
-// Send stores one reply for the trial. If lose is set, it refuses the reply with port.ErrUnavailable.
-func (o outbox) Send(_ context.Context, messages []port.Message) []error {
-	o.b.mu.Lock()
-	defer o.b.mu.Unlock()
-	errs := make([]error, len(messages))
-	for i, m := range messages {
-		r, isReply := m.Value.(*message.Reply)
-		switch {
-		case o.b.lose:
-			errs[i] = port.ErrUnavailable
-		case !isReply:
-			errs[i] = fmt.Errorf("agenttest: a message of the type %T", m.Value)
-		default:
-			o.b.replies = append(o.b.replies, r)
-		}
-	}
-	return errs
 }

@@ -95,7 +95,11 @@ func judge(t testing.TB, r Report, probe Probe, want core.Grade) Report {
 // Find runs all trials and returns their results. It ends the test if a trial cannot run.
 func Find(t testing.TB, ops worker.Operations, probe Probe) Report {
 	t.Helper()
-	r, err := find(t.Context(), insideName, &inside{operations: ops}, probe)
+	queues, err := newQueues("agent-under-test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := find(t.Context(), queues, &ops, probe)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,20 +130,17 @@ func (p Probe) complete() (Probe, error) {
 	return p, nil
 }
 
-func find(ctx context.Context, name string, sub subject, probe Probe) (r Report, err error) {
+// find runs the trials. If operations is nil, the agent is outside.
+func find(ctx context.Context, queues *agentQueues, operations *worker.Operations, probe Probe) (r Report, err error) {
 	probe, err = probe.complete()
 	if err != nil {
 		return r, err
 	}
-	_, here := sub.(*inside)
-	possible := slices.DeleteFunc(slices.Clone(trials), func(tr trial) bool {
-		return tr.needsUndo && probe.Undo == "" || tr.needsRefusal && probe.Refuse == nil ||
-			tr.needsDelay && probe.Delay == nil || tr.inside && !here
-	})
+	possible := slices.DeleteFunc(slices.Clone(trials), func(tr trial) bool { return !tr.possible(probe, operations != nil) })
 	for i := range possible {
 		tr := &possible[i]
-		b := newBench(ctx, name, sub, probe, tr.of.with)
-		tr.run(b)
+		b := newBench(ctx, queues, probe, tr.of.with)
+		b.run(tr.steps, operations)
 		if b.broken != nil {
 			return r, fmt.Errorf("agenttest: %s: %w", tr.name, b.broken)
 		}

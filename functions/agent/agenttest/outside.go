@@ -1,7 +1,6 @@
 package agenttest
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,15 +31,10 @@ type Outside struct {
 	// Patience to 30 s.
 	Patience time.Duration
 
-	name   string
-	queue  port.Queue
+	queues *agentQueues
 	server *http.Server
 	url    string
 	served sync.WaitGroup
-
-	mu      sync.Mutex
-	replies []*message.Reply
-	lost    error // errors of unreadable replies and of messages to quarantine
 }
 
 const usualPatience = 30 * time.Second
@@ -48,32 +42,17 @@ const usualPatience = 30 * time.Second
 // Attach serves the queues of an agent on a free port of 127.0.0.1 until Close is called. Start the agent
 // with the result of URL as its endpoint.
 func Attach(ctx context.Context, name string) (*Outside, error) {
-	requests := port.Requests(name)
-	queues, err := memory.NewQueues(port.ClockFunc(time.Now), []memory.QueueConfig{{Name: requests}})
+	queues, err := newQueues(name)
 	var lc net.ListenConfig
 	listener, errListen := lc.Listen(ctx, "tcp", "127.0.0.1:0")
 	if err := errors.Join(err, errListen); err != nil {
 		return nil, fmt.Errorf("agenttest: %w", err)
 	}
-	o := &Outside{name: name, Patience: usualPatience}
-	o.queue, _ = queues.Queue(requests) // this cannot fail, because NewQueues has made the queue
-	o.url = "http://" + listener.Addr().String()
-	o.server = &http.Server{Handler: sqsproto.New(sqsproto.Config{
-		Queues: served{queues, requests},
-		Sinks:  map[string]sqsproto.Sink{port.Replies: o.takeReplies, port.Quarantine: o.takeQuarantine},
-	})}
+	o := &Outside{Patience: usualPatience, queues: queues, url: "http://" + listener.Addr().String()}
+	o.server = &http.Server{Handler: sqsproto.New(sqsproto.Config{Queues: queues.all})}
 	o.served.Go(func() { _ = o.server.Serve(listener) })
 	return o, nil
 }
-
-// served lists the names of three queues. The queue of requests is in memory. The sinks receive
-// the messages that the agent sends to replies and quarantine.
-type served struct {
-	*memory.Queues
-	name string
-}
-
-func (s served) QueueNames() []string { return []string{s.name, port.Replies, port.Quarantine} }
 
 // URL returns the endpoint of the queues. Set AWS_ENDPOINT_URL_SQS to this endpoint for the agent: the
 // AWS SDKs of all languages read the variable. The endpoint accepts any credentials and any Region.
@@ -88,7 +67,9 @@ func (o *Outside) Close() {
 // Find runs the trials that are possible with an agent in a separate process, and returns their
 // results. It leaves out the trials that lose responses between the agent and its service.
 func (o *Outside) Find(ctx context.Context, probe Probe) (Report, error) {
-	return find(ctx, o.name, o, probe)
+	o.queues.patience = o.Patience
+	o.queues.place = o.url
+	return find(ctx, o.queues, nil, probe)
 }
 
 // Earns runs the trials of Find and returns their results. It fails the test, with the reasons, if the
@@ -102,79 +83,86 @@ func (o *Outside) Earns(t testing.TB, probe Probe, want core.Grade) Report {
 	return judge(t, r, probe, want)
 }
 
-func (o *Outside) takeReplies(_ context.Context, bodies [][]byte) []error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	for _, body := range bodies {
-		r, err := message.Decode[message.Reply](body)
-		if err != nil {
-			o.lost = errors.Join(o.lost, fmt.Errorf("a reply of the agent cannot be read: %w", err))
-			continue
-		}
-		o.replies = append(o.replies, r)
-	}
-	return make([]error, len(bodies))
+// agentQueues holds the queues of one agent, in memory.
+type agentQueues struct {
+	name                          string
+	place                         string // where the agent finds the queues
+	patience                      time.Duration
+	all                           *memory.Queues
+	requests, replies, quarantine port.Queue
 }
 
-func (o *Outside) takeQuarantine(_ context.Context, bodies [][]byte) []error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.lost = errors.Join(o.lost, fmt.Errorf("the agent could not read its request: %.500s", bodies[0]))
-	return make([]error, len(bodies))
+func newQueues(name string) (*agentQueues, error) {
+	q := &agentQueues{name: name, place: "these queues", patience: usualPatience}
+	configs := []memory.QueueConfig{{Name: port.Requests(name)}, {Name: port.Replies}, {Name: port.Quarantine}}
+	var errs [4]error
+	q.all, errs[0] = memory.NewQueues(port.ClockFunc(time.Now), configs)
+	if errs[0] == nil {
+		q.requests, errs[1] = q.all.Queue(port.Requests(name))
+		q.replies, errs[2] = q.all.Queue(port.Replies)
+		q.quarantine, errs[3] = q.all.Queue(port.Quarantine)
+	}
+	return q, errors.Join(errs[:]...)
 }
 
 // handle puts the requests into the queue and waits until the agent has deleted them all. An agent
 // sends each reply before it deletes the request, so all replies have come by then.
-func (o *Outside) handle(b *bench, requests []*message.Request) ([]*message.Reply, error) {
-	messages := make([]port.Message, len(requests))
+func (q *agentQueues) handle(ctx context.Context, requests []*message.Request) ([]*message.Reply, error) {
 	latest := time.Now()
-	for i, r := range requests {
-		body, err := r.Encode()
-		if err != nil {
-			return nil, err
-		}
-		messages[i] = port.Message{Body: body}
+	for _, r := range requests {
 		if r.StopBy.Std().After(latest) {
 			latest = r.StopBy.Std()
 		}
 	}
-	o.mu.Lock()
-	o.replies = nil
-	o.lost = nil
-	o.mu.Unlock()
-	ctx, cancel := context.WithDeadline(b.ctx, latest.Add(o.Patience))
+	silent := fmt.Errorf(
+		"%w within %s after their time: is %s attached to %s, and does it delete what it has handled?",
+		ErrSilent, q.patience, q.name, q.place)
+	ctx, cancel := context.WithDeadlineCause(ctx, latest.Add(q.patience), silent)
 	defer cancel()
-	for len(messages) > 0 {
-		n := min(len(messages), port.MaxBatch)
-		if err := errors.Join(o.queue.Send(ctx, messages[:n])...); err != nil {
-			return nil, cmp.Or(o.ended(ctx, b), err)
+	_, _ = q.taken(ctx) // replies that came too late for an earlier trial
+	for _, r := range requests {
+		body, err := r.Encode()
+		if err == nil {
+			err = q.requests.Send(ctx, []port.Message{{Body: body}})[0]
 		}
-		messages = messages[n:]
+		if err != nil {
+			return nil, errors.Join(context.Cause(ctx), err)
+		}
 	}
-	tick := time.NewTicker(2 * time.Millisecond)
 	for {
-		depth, err := o.queue.Depth(ctx)
-		if err := cmp.Or(o.ended(ctx, b), err); err != nil {
-			return nil, err
+		depth, err := q.requests.Depth(ctx)
+		if err == nil && depth == (port.Depth{}) {
+			return q.taken(ctx)
 		}
-		if depth == (port.Depth{}) {
-			break
+		if port.Sleep(ctx, 2*time.Millisecond) != nil || err != nil {
+			return nil, errors.Join(context.Cause(ctx), err)
 		}
-		<-tick.C
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.replies, o.lost
 }
 
-func (o *Outside) ended(ctx context.Context, b *bench) error {
-	switch {
-	case b.ctx.Err() != nil:
-		return context.Cause(b.ctx)
-	case ctx.Err() != nil:
-		return fmt.Errorf(
-			"%w within %s after their time: is %s attached to %s, and does it delete what it has handled?",
-			ErrSilent, o.Patience, o.name, o.url)
+// taken empties the queues of replies and quarantine.
+func (q *agentQueues) taken(ctx context.Context) (replies []*message.Reply, err error) {
+	for _, queue := range []port.Queue{q.replies, q.quarantine} {
+		for {
+			deliveries, errReceive := queue.Receive(ctx, port.MaxBatch, 0, time.Hour)
+			err = errors.Join(err, errReceive)
+			if len(deliveries) == 0 {
+				break
+			}
+			for _, d := range deliveries {
+				r, errReply := message.Of[message.Reply](d)
+				switch {
+				case queue == q.quarantine:
+					body, _ := d.Bytes()
+					err = errors.Join(err, fmt.Errorf("the agent could not read its request: %.500s", body))
+				case errReply != nil:
+					err = errors.Join(err, fmt.Errorf("a reply of the agent cannot be read: %w", errReply))
+				default:
+					replies = append(replies, r)
+				}
+				err = errors.Join(append(queue.Delete(ctx, []string{d.Receipt}), err)...)
+			}
+		}
 	}
-	return nil
+	return replies, err
 }

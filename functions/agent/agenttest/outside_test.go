@@ -129,7 +129,7 @@ func TestRepliesThatAreWrong(t *testing.T) {
 		change map[string]any
 		want   string
 	}{
-		"without an error": {map[string]any{"outcome": "failed"}, "a do: the do was answered failed without an error"},
+		"without an error": {map[string]any{"outcome": "failed"}, "a do: do 1 was answered failed without an error"},
 		"another attempt":  {map[string]any{"outcome": "done", "attempt": 9}, other},
 		"another task":     {map[string]any{"outcome": "done", "task": "o"}, other},
 		"another agent":    {map[string]any{"outcome": "done", "agent": "tea"}, other},

@@ -2,23 +2,22 @@ package agenttest
 
 import (
 	"bytes"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 )
 
 type trial struct {
-	name         string
-	rule         string
-	of           class
-	needsUndo    bool
-	needsRefusal bool
-	needsDelay   bool
-	// inside means that the trial needs a wrapper between the worker and the operations. An agent in a
-	// separate process does not allow a wrapper.
-	inside bool
-	run    func(b *bench)
+	name  string
+	rule  string
+	of    class
+	steps string // separated by commas, see bench.play
 }
 
 // class is a class of trials.
@@ -40,200 +39,173 @@ var (
 // trials lists all trials in the order in which they run. Only requests of the grade Plain use the
 // agent's ledger.
 var trials = []trial{
-	{name: "a do", rule: "P15", of: everyGrade, run: func(b *bench) {
-		b.effects(0, "before anything was asked for")
-		b.done(b.do(1), "the do")
-		b.effects(1, "after a do")
-	}},
-	{name: "an undo", rule: "P24", of: everyGrade, needsUndo: true, run: func(b *bench) {
-		b.done(b.do(1), "the do")
-		b.done(b.undo(2), "its undo")
-		b.effects(0, "after a do and its undo")
-	}},
-	{name: "by the ledger: an undo", rule: "P31", of: byLedger, needsUndo: true, run: func(b *bench) {
-		b.done(b.do(1), "the do")
-		b.done(b.undo(2), "its undo")
-		b.done(b.undo(2), "its undo, asked for again,")
-		b.effects(0, "after a do and its undo")
-	}},
-	{name: "by the ledger: duplicates", rule: "P31", of: byLedger, run: func(b *bench) {
-		b.many(core.Do, 1)
-		b.done(b.do(1), "the do, asked for again,")
-		b.effects(1, "after duplicates of a do")
-	}},
-	{name: "by the ledger: answer lost", rule: "P31", of: byLedger, inside: true, run: func(b *bench) {
-		b.hide = true
-		b.do(1)
-		b.hide = false
-		b.do(2)
-		b.effects(1, "after a do whose answer was lost, and another attempt,")
-	}},
-	{name: "by the ledger: undo before do", rule: "P31", of: byLedger, needsUndo: true, run: func(b *bench) {
-		b.done(b.undo(2), "the undo of what was never done")
-		b.do(1)
-		b.effects(0, "after an undo and then its do")
-	}},
-	{name: "late start", rule: "P25", of: everyGrade, run: func(b *bench) {
-		r := b.request(core.Do, 1)
-		r.ClaimedAt = r.ClaimedAt.Add(-core.Hour)
-		r.StopBy = r.ClaimedAt.Add(core.Minute)
-		r.CompleteBy = r.ClaimedAt.Add(core.Minute)
-		for _, reply := range b.send(r) {
-			if reply.Outcome != core.OutcomeRetryLater || reply.Error == nil ||
-				reply.Error.Code != core.CodeQueue {
-				b.fail("it came after its stopBy, and the reply is %s; reply retry-later with the code %s",
-					reply.Outcome, core.CodeQueue)
-			}
-		}
-		if b.calls > 0 {
-			b.fail("it came after its stopBy, and the agent made %d calls", b.calls)
-		}
-		b.effects(0, "after a do that came too late")
-	}},
+	{"a do", "P15", everyGrade, "effects 0, do 1, effects 1"},
+	{"an undo", "P24", everyGrade, "do 1, undo 2, effects 0"},
+	{"by the ledger: an undo", "P31", byLedger, "do 1, undo 2, undo 2, effects 0"},
+	{"by the ledger: duplicates", "P31", byLedger, "several do 1, do 1, effects 1"},
+	{"by the ledger: answer lost", "P31", byLedger, "unanswered do 1, any do 2, effects 1"},
+	{"by the ledger: undo before do", "P31", byLedger, "undo 2, any do 1, effects 0"},
+	{"late start", "P25", everyGrade, "late do 1, effects 0"},
 
-	{name: "duplicate", rule: "P2", of: byKey, run: func(b *bench) {
-		one := b.do(1)
-		two := b.do(1)
-		b.done(one, "the do")
-		b.done(two, "its duplicate")
-		b.effects(1, "after a do and its duplicate")
-		b.same(one, two)
-	}},
-	{name: "higher attempt", rule: "P2", of: byKey, run: func(b *bench) {
-		one := b.do(1)
-		two := b.do(7)
-		b.done(one, "the do")
-		b.done(two, "its seventh attempt")
-		b.effects(1, "after a do and another attempt of it")
-		b.same(one, two)
-	}},
-	{name: "duplicates at the same time", rule: "P2", of: byKey, run: func(b *bench) {
-		b.many(core.Do, 1)
-		b.effects(1, "after duplicates of a do at the same time")
-		b.done(b.do(2), "the do, asked for again,")
-		b.effects(1, "after one more")
-	}},
-	{name: "reply lost", rule: "P13", of: byKey, run: func(b *bench) {
-		b.lose = true
-		b.do(1)
-		b.lose = false
-		b.done(b.do(1), "the do, whose reply was lost and which came again,")
-		b.effects(1, "after a do that was handled twice, because its reply was lost,")
-	}},
-	{name: "answer lost", rule: "P7", of: byKey, inside: true, run: func(b *bench) {
-		b.hide = true
-		b.do(1)
-		b.hide = false
-		b.done(b.do(2), "the do, after an attempt whose answer was lost,")
-		b.effects(1, "after two attempts, the answer of the first lost,")
-	}},
-	{name: "undo after an answer was lost", rule: "P24", of: byKey, needsUndo: true, inside: true, run: func(b *bench) {
-		b.hide = true
-		b.do(1)
-		b.hide = false
-		b.done(b.undo(2), "the undo of a do whose answer was lost")
-		b.effects(0, "after the undo of a do whose answer was lost")
-	}},
-	{name: "undo before do", rule: "P20", of: byKey, needsUndo: true, run: func(b *bench) {
-		b.done(b.undo(2), "the undo of what was never done")
-		b.effects(0, "after the undo of what was never done")
-	}},
-	{name: "duplicate undo", rule: "P2", of: byKey, needsUndo: true, run: func(b *bench) {
-		b.done(b.do(1), "the do")
-		b.done(b.undo(2), "the undo")
-		b.done(b.undo(2), "its duplicate")
-		b.done(b.undo(3), "another attempt of it")
-		b.effects(0, "after a do and three undos")
-	}},
-	{name: "answer of an undo lost", rule: "P7", of: byKey, needsUndo: true, inside: true, run: func(b *bench) {
-		b.done(b.do(1), "the do")
-		b.hide = true
-		b.undo(2)
-		b.hide = false
-		b.done(b.undo(3), "the undo, after an attempt whose answer was lost,")
-		b.effects(0, "after a do and two attempts to undo it")
-	}},
-	{name: "undos at the same time", rule: "P2", of: byKey, needsUndo: true, run: func(b *bench) {
-		b.done(b.do(1), "the do")
-		b.many(core.UndoOp, 2)
-		b.done(b.undo(3), "the undo, asked for again,")
-		b.effects(0, "after a do and duplicates of its undo")
-	}},
-	{name: "a refusal is not remembered", rule: "P18", of: byKey, needsRefusal: true, run: func(b *bench) {
-		b.probe.Refuse(true)
-		r := b.do(1)
-		b.probe.Refuse(false)
-		if r != nil && r.Outcome == core.OutcomeDone {
-			b.fail("the service was made to refuse, and the agent answered done")
-		}
-		b.effects(0, "after a do that was refused")
-		b.done(b.do(2), "the do, resubmitted after a refusal,")
-		b.effects(1, "after a refusal and another attempt")
-	}},
+	{"duplicate", "P2", byKey, "do 1, do 1, effects 1, same"},
+	{"higher attempt", "P2", byKey, "do 1, do 7, effects 1, same"},
+	{"duplicates at the same time", "P2", byKey, "several do 1, effects 1, do 2, effects 1"},
+	{"reply lost", "P13", byKey, "lost do 1, do 1, effects 1"},
+	{"answer lost", "P7", byKey, "unanswered do 1, do 2, effects 1"},
+	{"undo after an answer was lost", "P24", byKey, "unanswered do 1, undo 2, effects 0"},
+	{"undo before do", "P20", byKey, "undo 2, effects 0"},
+	{"duplicate undo", "P2", byKey, "do 1, undo 2, undo 2, undo 3, effects 0"},
+	{"answer of an undo lost", "P7", byKey, "do 1, unanswered undo 2, undo 3, effects 0"},
+	{"undos at the same time", "P2", byKey, "do 1, several undo 2, undo 3, effects 0"},
+	{"a refusal is not remembered", "P18", byKey, "refused do 1, effects 0, do 2, effects 1"},
 
-	{name: "time over before the call", rule: "P25", of: inTime, inside: true, run: func(b *bench) {
-		b.stall = true
-		b.probe.Timeout = b.probe.Timeout / 50
-		b.do(1)
-		b.effects(0, "after a do whose context had ended before it was called")
-	}},
-	{
-		name: "call past stopBy", rule: "P25", of: inTime, needsDelay: true,
-		run: (*bench).pastStopBy,
-	},
-	{name: "key after many others", rule: "P18", of: byKey, run: func(b *bench) {
-		b.done(b.do(1), "the do")
-		b.between()
-		b.done(b.do(2), "the do, asked for again after others,")
-		b.effects(1, "after a do, others, and the do again,")
-	}},
+	{"time over before the call", "P25", inTime, "stalled do 1, effects 0"},
+	{"call past stopBy", "P25", inTime, "slow do 1"},
+	{"key after many others", "P18", byKey, "do 1, others, do 2, effects 1"},
 
-	{name: "do after undo", rule: "P20", of: fenced, needsUndo: true, run: func(b *bench) {
-		b.done(b.undo(2), "the undo of what was never done")
-		b.do(1)
-		b.effects(0, "after an undo and then its do, which came late,")
-	}},
-	{name: "fence after many others", rule: "P20", of: fenced, needsUndo: true, run: func(b *bench) {
-		b.done(b.undo(2), "the undo of what was never done")
-		b.between()
-		b.do(1)
-		b.effects(0, "after an undo, dos of other keys, and then its do,")
-	}},
-	{name: "late copy of what was undone", rule: "P20", of: fenced, needsUndo: true, run: func(b *bench) {
-		b.done(b.do(1), "the do")
-		b.done(b.undo(2), "its undo")
-		b.do(1)
-		b.effects(0, "after a do, its undo, and a late copy of the do,")
-	}},
-	{name: "do and undo at the same time", rule: "P20", of: fenced, needsUndo: true, run: func(b *bench) {
-		requests := make([]*message.Request, 0, b.probe.Together)
-		for i := range b.probe.Together {
-			op := core.Do
-			if i%2 == 1 {
-				op = core.UndoOp
-			}
-			requests = append(requests, b.request(op, 1+i%2))
-		}
-		b.send(requests...)
-		b.done(b.undo(3), "the undo, asked for again,")
-		b.effects(0, "after dos and undos at the same time")
-		b.do(1)
-		b.effects(0, "after one more late do")
-	}},
+	{"do after undo", "P20", fenced, "undo 2, any do 1, effects 0"},
+	{"fence after many others", "P20", fenced, "undo 2, others, any do 1, effects 0"},
+	{"late copy of what was undone", "P20", fenced, "do 1, undo 2, any do 1, effects 0"},
+	{"do and undo at the same time", "P20", fenced, "mixed do and undo, undo 3, effects 0, any do 1, effects 0"},
 }
 
-func (b *bench) same(one, two *message.Reply) {
-	if one != nil && two != nil && !bytes.Equal(one.Output, two.Output) {
-		b.fail("it was answered %.80s, and asked for again with the same key %.80s", one.Output, two.Output)
+// possible reports whether the probe has what the trial needs. inside means that the agent is in this process, so that
+// the trial can wrap its operations.
+func (tr trial) possible(p Probe, inside bool) bool {
+	for word, there := range map[string]bool{
+		"undo": p.Undo != "", "refused": p.Refuse != nil, "slow": p.Delay != nil,
+		"unanswered": inside, "stalled": inside,
+	} {
+		if strings.Contains(tr.steps, word) && !there {
+			return false
+		}
+	}
+	return true
+}
+
+func (b *bench) run(steps string, operations *worker.Operations) {
+	if operations != nil {
+		stop, err := b.start(*operations)
+		if err != nil {
+			b.broken = err
+			return
+		}
+		defer stop()
+	}
+	for step := range strings.SplitSeq(steps, ", ") {
+		b.play(step)
 	}
 }
 
-// pastStopBy makes the service so slow that stopBy passes before the effect of the call. The effect must not
+// play runs one step. "do 2" is a request of attempt 2, which must be answered done. A word before it changes this:
+//   - any: any reply passes
+//   - several: there are copies at the same time
+//   - unanswered: the service's answer does not reach the agent
+//   - lost: the agent's reply gets lost
+//   - refused, stalled, late, slow: see below
+func (b *bench) play(step string) {
+	words := strings.Fields(step)
+	n, _ := strconv.Atoi(words[len(words)-1])
+	op := core.Do
+	if slices.Contains(words, "undo") {
+		op = core.UndoOp
+	}
+	r := b.request(op, n)
+	switch words[0] {
+	case "effects":
+		if got := b.probe.Effects(b.key); got != n {
+			b.fail("after %q there are %d effects, not %d", strings.Join(b.before, ", "), got, n)
+		}
+		return
+	case "same":
+		if n := len(b.outputs); n > 1 && !bytes.Equal(b.outputs[n-2], b.outputs[n-1]) {
+			b.fail("it was answered %.80s, and asked for again with the same key %.80s", b.outputs[n-2], b.outputs[n-1])
+		}
+		return
+	case "any":
+		b.send(r)
+	case "several":
+		b.send(slices.Repeat([]*message.Request{r}, b.probe.Together)...)
+	case "unanswered":
+		b.hide = true
+		b.send(r)
+		b.hide = false
+	case "lost":
+		b.lose = true
+		b.send(r)
+		b.lose = false
+	case "stalled":
+		b.stall = true
+		r.Timeout /= 50
+		b.send(r)
+	case "refused":
+		b.refused(r)
+	case "late":
+		b.late(r)
+	case "slow":
+		b.slow(r)
+	case "mixed":
+		b.mixed()
+	case "others":
+		b.others()
+	default:
+		b.done(b.send(r), step)
+	}
+	b.before = append(b.before, step)
+}
+
+func (b *bench) mixed() {
+	requests := make([]*message.Request, 0, b.probe.Together)
+	for i := range b.probe.Together {
+		op := core.Do
+		if i%2 == 1 {
+			op = core.UndoOp
+		}
+		requests = append(requests, b.request(op, 1+i%2))
+	}
+	b.send(requests...)
+}
+
+// others sends dos of other keys.
+func (b *bench) others() {
+	for n := range b.probe.Between {
+		r := b.request(core.Do, 1)
+		r.OrderID = fmt.Sprintf("%s-%d", b.order, n)
+		r.Key = core.Key(r.OrderID, 0, "step")
+		b.done(b.send(r), "a do of another key")
+	}
+}
+
+func (b *bench) refused(r *message.Request) {
+	b.probe.Refuse(true)
+	replies := b.send(r)
+	b.probe.Refuse(false)
+	if len(replies) > 0 && replies[0].Outcome == core.OutcomeDone {
+		b.fail("the service was made to refuse, and the agent answered done")
+	}
+}
+
+// late sends a request whose stopBy has passed.
+func (b *bench) late(r *message.Request) {
+	r.ClaimedAt = r.ClaimedAt.Add(-core.Hour)
+	r.StopBy = r.ClaimedAt.Add(core.Minute)
+	r.CompleteBy = r.StopBy
+	for _, reply := range b.send(r) {
+		if reply.Outcome != core.OutcomeRetryLater || reply.Error == nil || reply.Error.Code != core.CodeQueue {
+			b.fail("it came after its stopBy, and the reply is %s; reply retry-later with the code %s",
+				reply.Outcome, core.CodeQueue)
+		}
+	}
+	if b.calls > 0 {
+		b.fail("it came after its stopBy, and the agent made %d calls", b.calls)
+	}
+}
+
+// slow makes the service so slow that stopBy passes before the effect of the call. The effect must not
 // happen after stopBy, because the undo may have run already (P21).
-func (b *bench) pastStopBy() {
+func (b *bench) slow(r *message.Request) {
 	short := b.probe.Timeout / 10
 	b.probe.Delay(4 * short)
-	r := b.request(core.Do, 1)
 	r.Timeout = core.DurationOf(short)
 	r.StopBy = r.ClaimedAt.Add(core.DurationOf(short))
 	r.CompleteBy = r.StopBy

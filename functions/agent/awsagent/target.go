@@ -171,20 +171,19 @@ func queueARN(text string) string {
 	return ""
 }
 
-// Each returns a copy of the entry in which change has replaced the value of each call.
-func (e *Entry) Each(change func(value, example string) (string, error)) (*Entry, error) {
+// Fill replaces the value of each call by fill(value, example). The example shows the form of the value.
+func (e *Entry) Fill(fill func(value, example string) (string, error)) error {
 	if e == nil {
-		return nil, nil
+		return nil
 	}
-	own := *e
 	for _, k := range kinds {
-		value, err := change(*k.field(e), k.example)
+		value, err := fill(*k.field(e), k.example)
 		if err != nil {
-			return nil, fmt.Errorf("aws: %s: %w", k.name, err)
+			return fmt.Errorf("aws: %s: %w", k.name, err)
 		}
-		*k.field(&own) = value
+		*k.field(e) = value
 	}
-	return &own, nil
+	return nil
 }
 
 var errorName = regexp.MustCompile(`^[A-Za-z_$][A-Za-z0-9_.$:-]{0,119}$`)

@@ -117,7 +117,7 @@ func read(s deployment.Agent, lookup deployment.Lookup) (file settings.File, err
 	if _, there := file.Agents[s.Name]; !there {
 		return file, fmt.Errorf("the compiled settings hold no agent %q; deploy again", s.Name)
 	}
-	_, err = settings.CompleteWithoutSecrets(file, slices.Collect(maps.Keys(s.Secrets)), lookup)
+	_, err = settings.Complete(file, settings.WithoutSecrets(slices.Collect(maps.Keys(s.Secrets)), lookup))
 	return file, err
 }
 
@@ -125,7 +125,7 @@ func agentOf(c aws.Config, file settings.File, s deployment.Agent,
 	lookup deployment.Lookup,
 ) (agent worker.Config, err error) {
 	name := s.Name
-	file, err = settings.Complete(file, lookup)
+	file, err = settings.Complete(file, settings.Variables{Lookup: lookup})
 	if err != nil {
 		return agent, err
 	}

@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
@@ -56,73 +55,6 @@ type OAuth2 struct {
 type Certificate struct {
 	Chain Secret `yaml:"chain" json:"chain,omitzero"`
 	Key   Secret `yaml:"key" json:"key,omitzero"`
-}
-
-func (a *Auth) fields() map[string]*Secret {
-	fields := map[string]*Secret{}
-	if a != nil && a.OAuth2 != nil {
-		fields["auth: oauth2: tokenURL"] = &a.OAuth2.TokenURL
-		fields["auth: oauth2: clientID"] = &a.OAuth2.ClientID
-		fields["auth: oauth2: clientSecret"] = &a.OAuth2.ClientSecret
-	}
-	if a != nil && a.Certificate != nil {
-		fields["auth: certificate: chain"] = &a.Certificate.Chain
-		fields["auth: certificate: key"] = &a.Certificate.Key
-	}
-	return fields
-}
-
-func (a *Auth) tokenURL() *Secret {
-	if a == nil || a.OAuth2 == nil {
-		return &Secret{}
-	}
-	return &a.OAuth2.TokenURL
-}
-
-func (a *Auth) clone() *Auth {
-	if a == nil {
-		return nil
-	}
-	own := *a
-	if a.OAuth2 != nil {
-		o := *a.OAuth2
-		own.OAuth2 = &o
-	}
-	if a.Certificate != nil {
-		c := *a.Certificate
-		own.Certificate = &c
-	}
-	return &own
-}
-
-func (a *Agent) fillAuth(lookup func(string) (string, bool)) (secrets []string, p problems) {
-	a.Auth = a.Auth.clone()
-	fields := a.Auth.fields()
-	fields["proxy"] = &a.Proxy
-	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		values, err := fields[name].fill(lookup)
-		secret := name == "auth: oauth2: clientSecret" || name == "auth: certificate: key"
-		_, password := fields[name].login()
-		switch {
-		case err != nil:
-			p.add("%s: %w", name, err)
-		case fields[name].text == "" && name != "proxy":
-			p.add("%s is missing", name)
-		case secret && len(values) == 0:
-			p.add("%s is a secret; take it from the environment with ${env:NAME}, not from the file", name)
-		case name == "proxy" && password != "" && len(values) == 0:
-			p.add("proxy has a password; take it from the environment with ${env:NAME}, not from the file")
-		}
-		if secret {
-			secrets = append(secrets, values...)
-		}
-	}
-	if a.Auth != nil && a.Auth.OAuth2 != nil {
-		o := a.Auth.OAuth2
-		secrets = append(secrets, basic(url.QueryEscape(o.ClientID.text),
-			url.QueryEscape(o.ClientSecret.text))...)
-	}
-	return append(secrets, basic(a.Proxy.login())...), p
 }
 
 // basic returns the secret parts of a header of HTTP's scheme Basic.
@@ -187,25 +119,13 @@ func (a *Agent) completeAuth() (p problems) {
 
 // Addresses returns the addresses in the settings, by field.
 func (a Agent) Addresses() map[string]string {
-	return map[string]string{
-		"url": a.URL.text, "proxy": a.Proxy.text,
-		"tokenURL": a.Auth.tokenURL().text,
-	}
-}
-
-// WithExamples replaces each address that refers to an unset variable by an example. So the rest of the
-// settings can be checked although variables are not set.
-func (a Agent) WithExamples(set func(name string) bool) Agent {
-	lookup := func(name string) (string, bool) { return "x", set(name) }
-	a.Auth = a.Auth.clone()
-	example := "https://" + append(slices.Clone(a.Allow.Hosts), "example.com")[0]
-	for _, address := range []*Secret{&a.URL, a.Auth.tokenURL(), &a.Proxy} {
-		filled := *address
-		if _, err := filled.fill(lookup); err != nil {
-			address.text = example
+	all := map[string]string{}
+	for _, f := range a.fields() {
+		if f.address {
+			all[f.name] = f.text.text
 		}
 	}
-	return a
+	return all
 }
 
 var awsWord = regexp.MustCompile(`^[a-z][a-z0-9-]{0,39}$`)

@@ -211,12 +211,12 @@ func TestAddressesOfTokensAndProxies(t *testing.T) {
 		{service + "proxy: 'http://10.0.0.1:3128'", "is private"},
 		{service + "proxy: 'http://169.254.169.254'", "link-local"},
 		{service + "proxy: 'socks5://proxy.example'", "proxy is no address like"},
-		{service + "proxy: 'http://a:secret@proxy.example'", "proxy has a password"},
+		{service + "proxy: 'http://a:secret@proxy.example'", "proxy holds a secret"},
 		{service + "auth: {}", "auth is empty"},
 		{service + "auth: {sigv4: {service: ''}}", "service is"},
 		{service + "auth: {sigv4: {service: s3}}", "service s3 is not supported"},
 		{service + "auth: {sigv4: {service: lambda}}, headers: {authorization: '${env:SECRET}'}", "leave it out of headers"},
-		{service + "auth: {oauth2: {tokenURL: 'https://a.example', clientID: a, clientSecret: b}}", "clientSecret is a secret"},
+		{service + "auth: {oauth2: {tokenURL: 'https://a.example', clientID: a, clientSecret: b}}", "clientSecret holds a secret"},
 		{service + "auth: {certificate: {chain: '${env:SECRET}'}}", "key is missing"},
 	} {
 		_, err := agentOf(c.text, values)

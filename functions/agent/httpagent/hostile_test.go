@@ -352,7 +352,7 @@ func TestWhichPartOfTheAddressIsSecret(t *testing.T) {
 		"a part of the path": {"https://a.example/${env:V}/x", "T0KEN-1", `"T0KEN-1"`, `"[hidden]"`},
 	} {
 		a := Agent{URL: Secret{text: tt.url}}
-		require.Empty(t, a.Fill(env("V", tt.value)))
+		require.Empty(t, a.Fill(Variables{Lookup: env("V", tt.value)}))
 		require.Equal(t, tt.want, string(a.redact.Output(json.RawMessage(tt.body))), "%v", name)
 	}
 }

@@ -56,19 +56,72 @@ var ownHeaders = []string{
 
 var secretHeaders = []string{"Authorization", "Proxy-Authorization", "Cookie", "X-Api-Key"}
 
-// Fill replaces references to variables by values from lookup.
-func (a *Agent) Fill(lookup func(name string) (string, bool)) []error {
-	var p problems
-	values, err := a.URL.fill(lookup)
-	if err != nil {
-		p.add("url: %w", err)
+// field is a text of the settings that may refer to variables.
+type field struct {
+	name    string
+	text    *Secret
+	address bool
+	secret  bool // it must come from a variable
+}
+
+func (a *Agent) fields() []field {
+	all := []field{{"url", &a.URL, true, false}, {"proxy", &a.Proxy, true, false}}
+	if a.Auth != nil && a.Auth.OAuth2 != nil {
+		all = append(all, field{"auth: oauth2: tokenURL", &a.Auth.OAuth2.TokenURL, true, false},
+			field{"auth: oauth2: clientID", &a.Auth.OAuth2.ClientID, false, false},
+			field{"auth: oauth2: clientSecret", &a.Auth.OAuth2.ClientSecret, false, true})
 	}
-	secrets := secretsOfURL(a.URL, values)
+	if a.Auth != nil && a.Auth.Certificate != nil {
+		all = append(all, field{"auth: certificate: chain", &a.Auth.Certificate.Chain, false, false},
+			field{"auth: certificate: key", &a.Auth.Certificate.Key, false, true})
+	}
+	return all
+}
+
+// Fill replaces references to variables by their values, and finds the secrets among these.
+func (a *Agent) Fill(v Variables) []error {
+	var p problems
+	var secrets []string
+	for _, f := range a.fields() {
+		example := ""
+		if f.address {
+			example = "https://" + append(slices.Clone(a.Allow.Hosts), "example.com")[0]
+		}
+		values, err := f.text.fill(v, example)
+		_, password := f.text.login()
+		switch {
+		case err != nil:
+			p.add("%s: %w", f.name, err)
+		case f.text.IsZero() && strings.HasPrefix(f.name, "auth"):
+			p.add("%s is missing", f.name)
+		case (f.secret || f.text == &a.Proxy && password != "") && len(values) == 0:
+			p.add("%s holds a secret; take it from the environment with ${env:NAME}, not from the file",
+				f.name)
+		}
+		switch {
+		case f.secret:
+			secrets = append(secrets, values...)
+		case f.text == &a.URL:
+			secrets = append(secrets, secretsOfURL(a.URL, values)...)
+		}
+	}
+	if a.Auth != nil && a.Auth.OAuth2 != nil {
+		o := a.Auth.OAuth2
+		secrets = append(secrets, basic(url.QueryEscape(o.ClientID.text), url.QueryEscape(o.ClientSecret.text))...)
+	}
+	secrets = append(secrets, basic(a.Proxy.login())...)
+	secrets = append(secrets, a.fillHeaders(v, &p)...)
+	redactor := redact.Redactor{}.With(secrets...)
+	a.redact = &redactor
+	return p
+}
+
+func (a *Agent) fillHeaders(v Variables, p *problems) (secrets []string) {
 	headers := make(map[string]Secret, len(a.Headers))
 	for _, key := range slices.Sorted(maps.Keys(a.Headers)) {
 		canonical := http.CanonicalHeaderKey(key)
 		value := a.Headers[key]
-		values, err := value.fill(lookup)
+		values, err := value.fill(v, "")
 		_, twice := headers[canonical]
 		switch {
 		case twice:
@@ -87,13 +140,8 @@ func (a *Agent) Fill(lookup func(name string) (string, bool)) []error {
 		headers[canonical] = value
 		secrets = append(secrets, values...)
 	}
-	more, problems := a.fillAuth(lookup)
-	p = append(p, problems...)
-	secrets = append(secrets, more...)
-	redactor := redact.Redactor{}.With(secrets...)
 	a.Headers = headers
-	a.redact = &redactor
-	return p
+	return secrets
 }
 
 var tokenPattern = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")

@@ -28,7 +28,7 @@ func parse(data []byte, lookup func(name string) (string, bool)) (map[string]ent
 	var problems []error
 	for name, e := range file.Agents {
 		e.Concurrency = 10
-		problems = append(problems, e.Fill(lookup)...)
+		problems = append(problems, e.Fill(Variables{Lookup: lookup})...)
 		problems = append(problems, e.Complete()...)
 		if len(e.Operations) == 0 {
 			e.Operations = map[string]Operation{"*": {}}

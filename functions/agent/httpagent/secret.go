@@ -52,22 +52,40 @@ func (s Secret) MarshalText() ([]byte, error) {
 
 var variable = regexp.MustCompile(`\$\{([^}]*)\}`)
 
-// fill replaces references to variables by values from lookup, and returns these values.
-func (s *Secret) fill(lookup func(string) (string, bool)) (values []string, err error) {
-	s.text, values, err = Fill(s.text, lookup)
+// Variables are the variables that references in the settings stand for.
+type Variables struct {
+	Lookup func(name string) (string, bool)
+	// Unknown reports whether a variable gets its value later. An address with such a variable becomes an example, so
+	// that the rest of the settings can be checked. Unknown may be nil.
+	Unknown func(name string) bool
+	// Secrets means that the unknown variables are secrets. They cannot name a resource of AWS, because the agent's
+	// permissions name it.
+	Secrets bool
+}
+
+// unknown stands for a value that comes later. An error may show it.
+const unknown = "a value that is not known yet"
+
+func (s *Secret) fill(v Variables, example string) (values []string, err error) {
+	s.text, values, err = v.Fill(s.text, example)
 	s.filled = true
 	return values, err
 }
 
-// Fill replaces references to variables, as in ${env:NAME}, by values from lookup, and returns these values too.
-func Fill(text string, lookup func(string) (string, bool)) (filled string, values []string, err error) {
+// Fill replaces references to variables, as in ${env:NAME}, by their values, and returns these values too. If a value
+// is unknown, it returns the example, unless that is "".
+func (v Variables) Fill(text, example string) (filled string, values []string, err error) {
 	filled = variable.ReplaceAllStringFunc(text, func(ref string) string {
 		name, isEnv := strings.CutPrefix(ref[2:len(ref)-1], "env:")
 		if !isEnv || name == "" {
 			err = fmt.Errorf("%s is not known; write ${env:NAME}", ref)
 			return ""
 		}
-		value, set := lookup(name)
+		value := unknown
+		set := v.Unknown != nil && v.Unknown(name)
+		if !set {
+			value, set = v.Lookup(name)
+		}
 		if !set || value == "" {
 			err = fmt.Errorf("the environment variable %s is not set; set it before the start", name)
 			return ""
@@ -79,7 +97,20 @@ func Fill(text string, lookup func(string) (string, bool)) (filled string, value
 		values = append(values, value)
 		return value
 	})
+	if slices.Contains(values, unknown) && example != "" {
+		filled = example
+	}
 	return filled, values, err
+}
+
+// References returns the names of the variables in texts with references.
+func References(text string) (names []string) {
+	for _, ref := range variable.FindAllStringSubmatch(text, -1) {
+		if name, isEnv := strings.CutPrefix(ref[1], "env:"); isEnv {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // secretsOfURL returns the secret parts of the variables' values in a URL. The scheme and host are not

@@ -55,7 +55,11 @@ func New(name string, agent Agent, operations map[string]Operation, o Options) (
 	}
 	s.kept = s.client(o, agent.URL, false, certificates)
 	s.fresh = s.client(o, agent.URL, true, certificates)
-	tokens := s.client(o, *agent.Auth.tokenURL(), true, nil)
+	var token Secret
+	if agent.Auth != nil && agent.Auth.OAuth2 != nil {
+		token = agent.Auth.OAuth2.TokenURL
+	}
+	tokens := s.client(o, token, true, nil)
 	tokens.Timeout = tokenTime
 	s.auth, err = s.newAuthenticator(o.AWS, tokens)
 	if err != nil {

@@ -21,17 +21,26 @@ const (
 	DefaultBatch       = 5
 )
 
-// Complete checks a file as it was read, and fills in the defaults. It replaces references to variables by values
-// from lookup. The error lists every problem.
-func Complete(f File, lookup func(name string) (string, bool)) (File, error) {
-	f.Agents = maps.Clone(f.Agents)
+// Variables are the variables that a file refers to.
+type Variables = httpagent.Variables
+
+// Complete checks a file as it was read, and fills in the defaults and the values of variables. The error lists every
+// problem.
+func Complete(f File, v Variables) (File, error) {
+	compiled, err := Encode(f)
+	if err == nil {
+		f, err = Decode(compiled) // a copy
+	}
+	if err != nil {
+		return File{}, err
+	}
 	var p problems
 	if len(f.Agents) == 0 {
 		p.add(`it has no agents; write "agents:" and below it a name with a url`)
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.Agents)) {
 		a := f.Agents[name]
-		p.of(fmt.Sprintf("agent %q", name), a.complete(name, lookup))
+		p.of(fmt.Sprintf("agent %q", name), a.complete(name, v))
 		f.Agents[name] = a
 	}
 	if err := errors.Join(p...); err != nil {
@@ -40,21 +49,10 @@ func Complete(f File, lookup func(name string) (string, bool)) (File, error) {
 	return f, nil
 }
 
-// CompleteWithoutSecrets checks a file as it was read, before the values of the variables in secrets are known. If
-// an address refers to a secret, the result has an example in its place.
-func CompleteWithoutSecrets(f File, secrets []string, lookup func(name string) (string, bool)) (File, error) {
-	known := func(name string) bool { return !slices.Contains(secrets, name) }
-	agents := make(map[string]Agent, len(f.Agents))
-	for name, a := range f.Agents {
-		a.Agent = a.Agent.WithExamples(known) // not of resources of AWS, because the agent's permissions name them
-		agents[name] = a
-	}
-	return Complete(File{agents}, func(name string) (string, bool) {
-		if !known(name) {
-			return "a value of Secrets", true // an error may show it
-		}
-		return lookup(name)
-	})
+// WithoutSecrets returns variables whose values lookup returns, but for the secrets with these names.
+func WithoutSecrets(secrets []string, lookup func(name string) (string, bool)) Variables {
+	unknown := func(name string) bool { return slices.Contains(secrets, name) }
+	return Variables{Lookup: lookup, Unknown: unknown, Secrets: true}
 }
 
 type problems []error
@@ -69,7 +67,7 @@ func (p *problems) of(where string, all []error) {
 
 var agentName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,39}$`)
 
-func (a *Agent) complete(name string, lookup func(string) (string, bool)) (p problems) {
+func (a *Agent) complete(name string, v Variables) (p problems) {
 	if !agentName.MatchString(name) {
 		p.add("the name must be small letters, digits and -, at most 40, a letter first")
 	}
@@ -85,7 +83,7 @@ func (a *Agent) complete(name string, lookup func(string) (string, bool)) (p pro
 	if a.External {
 		return p
 	}
-	p = append(p, a.fill(lookup)...)
+	p = append(p, a.fill(v)...)
 	a.Concurrency = cmp.Or(a.Concurrency, DefaultConcurrency)
 	a.Batch = cmp.Or(a.Batch, DefaultBatch)
 	if a.Concurrency < 1 || a.Concurrency > 10_000 {
@@ -111,26 +109,22 @@ func (a *Agent) complete(name string, lookup func(string) (string, bool)) (p pro
 	return append(p, a.completeOperations()...)
 }
 
-func (a *Agent) fill(lookup func(string) (string, bool)) (p problems) {
-	p = a.Agent.Fill(lookup)
-	fill := func(value, _ string) (string, error) {
-		filled, _, err := httpagent.Fill(value, lookup)
+func (a *Agent) fill(v Variables) (p problems) {
+	p = a.Agent.Fill(v)
+	fill := func(value, example string) (string, error) {
+		if v.Secrets {
+			example = ""
+		}
+		filled, _, err := v.Fill(value, example)
 		return filled, err
 	}
-	filled, err := a.AWS.Each(fill)
-	if err != nil {
+	if err := a.AWS.Fill(fill); err != nil {
 		p = append(p, err)
 	}
-	a.AWS = filled
-	a.Operations = maps.Clone(a.Operations)
 	for _, name := range slices.Sorted(maps.Keys(a.Operations)) {
-		o := a.Operations[name]
-		o.AWS, err = o.AWS.Each(fill)
-		if err != nil {
+		if err := a.Operations[name].AWS.Fill(fill); err != nil {
 			p.add("operation %q: %w", name, err)
-			continue
 		}
-		a.Operations[name] = o
 	}
 	return p
 }
@@ -190,28 +184,4 @@ func (o *Operation) completeAWS(a *Agent) (p problems) {
 	p = append(p, awsagent.CheckClasses(o.Classify)...)
 	o.Classify = o.Classify.Over(a.Classify)
 	return p
-}
-
-// WithExamples replaces each address and each AWS call that refers to an unset variable by an example.
-// So the rest of an agents file can be checked although variables are not set.
-func (a Agent) WithExamples(set func(name string) bool) Agent {
-	lookup := func(name string) (string, bool) { return "x", set(name) }
-	a.Agent = a.Agent.WithExamples(set)
-	example := func(e *awsagent.Entry) *awsagent.Entry {
-		e, _ = e.Each(func(value, example string) (string, error) {
-			if _, _, err := httpagent.Fill(value, lookup); err != nil {
-				return example, nil
-			}
-			return value, nil
-		})
-		return e
-	}
-	a.AWS = example(a.AWS)
-	a.Operations = maps.Clone(a.Operations)
-	// the loop may go in any order, because the operations are independent
-	for name, o := range a.Operations {
-		o.AWS = example(o.AWS)
-		a.Operations[name] = o
-	}
-	return a
 }

@@ -4,8 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
+
+	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent"
 )
 
 // Encode returns a file in its compiled form, which is JSON, with references such as "${env:NAME}". It returns an
@@ -38,15 +39,8 @@ func Decode(data []byte) (File, error) {
 	return f, nil
 }
 
-// Variables returns the sorted names of the variables that the file refers to, without repetition.
-func Variables(f File) []string {
-	seen := map[string]bool{}
-	note := func(name string) (string, bool) {
-		seen[name] = true
-		return "x", true
-	}
-	for _, a := range f.Agents {
-		_ = a.fill(note)
-	}
-	return slices.Sorted(maps.Keys(seen))
+// References returns the sorted names of the variables that the file refers to, without repetition.
+func References(f File) ([]string, error) {
+	compiled, err := Encode(f)
+	return slices.Compact(slices.Sorted(slices.Values(httpagent.References(string(compiled))))), err
 }

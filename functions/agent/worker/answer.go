@@ -31,6 +31,8 @@ func (h *handling) answer(ctx context.Context) Verdict {
 		return w.nack(0)
 	}
 	switch reply.Outcome {
+	case message.Progress:
+		w.counters.deferred.Add(1)
 	case core.OutcomeDone:
 		w.counters.done.Add(1)
 	case core.OutcomeFailed:
@@ -44,7 +46,7 @@ func (h *handling) answer(ctx context.Context) Verdict {
 }
 
 func (h *handling) sends(ctx context.Context, reply *message.Reply, within time.Duration) bool {
-	err := h.w.send(ctx, h.w.replies, reply, h.left(within))
+	err := h.w.send(ctx, h.replies, reply, h.left(within))
 	if err != nil {
 		h.w.Log.Warn("a reply could not be sent; the request is returned to the queue",
 			about(h.w.Agent, h.req), "error", err)
@@ -74,9 +76,12 @@ func (h *handling) tooLate(ctx context.Context) Verdict {
 	return ack
 }
 
-// reply returns the reply to the request. It repeats the identity of the request (P3, a reply names request
+// reply returns the reply to the request, or the report that it comes later. It repeats the identity of the request (P3, a reply names request
 // and sender), and states how long the request waited in its queue (P32, queue time is not a failure).
 func (h *handling) reply() *message.Reply {
+	if d, deferred := h.err.(*deferral); deferred { //nolint:errorlint // the tries store it unwrapped
+		return h.report(d)
+	}
 	reply := h.replyTo(core.OutcomeDone)
 	if h.req.ClaimedAt != 0 {
 		reply.Waited = max(0, core.TimeOf(h.received).Sub(h.req.ClaimedAt))

@@ -34,27 +34,14 @@ func (h *handling) long() bool {
 var errNotDeferred = Permanent(WithCode(
 	errors.New("the operation deferred its reply, and its step has no maxDuration; give it one"), "deferred"))
 
-// defers reports to the Scheduler that the reply comes later. The report extends the step's time.
-func (h *handling) defers(ctx context.Context, d *deferral) Verdict {
-	w := h.w
-	now := h.w.Clock.Now()
-	left := h.stop().Sub(now)
-	if left <= 0 {
-		w.counters.late.Add(1)
-		return ack
-	}
+// report returns the report that the reply comes later. It extends the step's time.
+func (h *handling) report(d *deferral) *message.Reply {
 	report := h.replyTo(message.Progress)
 	report.Until = core.TimeOf(h.stop())
 	if d.within > 0 {
-		report.Until = min(report.Until, core.TimeOf(now.Add(d.within)))
+		report.Until = min(report.Until, core.TimeOf(h.w.Clock.Now().Add(d.within)))
 	}
-	if err := w.send(ctx, w.replies, report, h.left(min(w.SendTimeout, left))); err != nil {
-		w.Log.Warn("that a reply comes later could not be sent; the request is returned to the queue",
-			about(w.Agent, h.req), "error", err)
-		return w.nack(0)
-	}
-	w.counters.deferred.Add(1)
-	return ack
+	return report
 }
 
 type replyID struct {

@@ -19,6 +19,7 @@ import (
 
 type handling struct {
 	w        *Worker
+	replies  port.Sender
 	req      *message.Request
 	span     port.Handling // nil if no span is recorded
 	op       Operation
@@ -90,9 +91,6 @@ func (h *handling) run(ctx context.Context) Verdict {
 	h.tries(watched)
 	end()
 	cancel()
-	if d, deferred := h.err.(*deferral); deferred { //nolint:errorlint // the tries store it unwrapped
-		return h.defers(ctx, d)
-	}
 	if wait, fits := h.heldBack(); fits {
 		return w.nack(wait)
 	}

@@ -74,7 +74,7 @@ func (r *reporter) report(ctx context.Context, percent int, note string) error {
 	report := r.h.replyTo(message.Progress)
 	report.Percent = percent
 	report.Note = core.ShortNote(core.RedactText(note))
-	if err := w.send(ctx, w.replies, report, min(w.SendTimeout, left)); err != nil {
+	if err := w.send(ctx, r.h.replies, report, min(w.SendTimeout, left)); err != nil {
 		return err
 	}
 	r.sent = now

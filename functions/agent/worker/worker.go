@@ -17,7 +17,6 @@ import (
 // Worker handles the requests of one agent. It is safe for concurrent use.
 type Worker struct {
 	Config
-	replies  *gatherer
 	guards   sync.Map // *guard of each operation, by name
 	counters counters
 }
@@ -27,7 +26,7 @@ func New(c Config) (*Worker, error) {
 	if err := c.complete(); err != nil {
 		return nil, err
 	}
-	return &Worker{Config: c, replies: gather(c.Replies, c.Linger)}, nil
+	return &Worker{Config: c}, nil
 }
 
 // Verdict states what happens to a delivery.
@@ -42,23 +41,31 @@ var ack = Verdict{Delete: true}
 // affect the other deliveries, but its reply waits up to Config.Linger for theirs.
 func (w *Worker) Batch(ctx context.Context, deliveries []port.Delivery) []Verdict {
 	verdicts := make([]Verdict, len(deliveries))
-	for range deliveries {
-		w.replies.begin()
+	b := &batch{
+		Sender: w.Replies, linger: w.Linger, came: make(chan waiting), ended: make(chan struct{}),
+		closed: make(chan struct{}),
 	}
-	var all sync.WaitGroup
+	replies := port.Sender(b)
+	if w.Linger == 0 {
+		replies = w.Replies
+	}
 	for i := range deliveries {
-		all.Go(func() {
-			defer w.replies.end()
-			verdicts[i] = w.Handle(ctx, deliveries[i])
-		})
+		go func() {
+			defer func() { b.ended <- struct{}{} }()
+			verdicts[i] = w.handle(ctx, deliveries[i], replies)
+		}()
 	}
-	all.Wait()
+	b.collect(len(deliveries))
 	return verdicts
 }
 
 // Handle handles one delivery and sends its reply. It never panics. The caller applies the verdict. Handle
 // starts no goroutine. It waits only for the queues, the ledger, the operation and the pauses between tries.
-func (w *Worker) Handle(ctx context.Context, d port.Delivery) (v Verdict) {
+func (w *Worker) Handle(ctx context.Context, d port.Delivery) Verdict {
+	return w.handle(ctx, d, w.Replies)
+}
+
+func (w *Worker) handle(ctx context.Context, d port.Delivery, replies port.Sender) (v Verdict) {
 	w.counters.inFlight.Add(1)
 	defer w.counters.inFlight.Add(-1)
 	defer func() {
@@ -80,7 +87,7 @@ func (w *Worker) Handle(ctx context.Context, d port.Delivery) (v Verdict) {
 	case err != nil:
 		return w.quarantine(ctx, d, err)
 	}
-	h := handling{w: w, req: req, received: received, times: d.Received}
+	h := handling{w: w, replies: replies, req: req, received: received, times: d.Received}
 	return h.run(ctx)
 }
 

@@ -156,7 +156,7 @@ func TestWorkflowsThatCannotBeUsed(t *testing.T) {
 
 // open is the engine of a deployment with more settings, which writes its metrics to out.
 func open(t *testing.T, out io.Writer, current map[string]*core.Definition, more map[string]string,
-) (*awsstub.Stub, engine.Parts, *cloud.Outcomes) {
+) (*awsstub.Stub, engine.Parts, *cloud.Metrics) {
 	t.Helper()
 	d := cloudtest.New(t)
 	d.Settings[deployment.VarTaskTTL] = "720h"
@@ -167,7 +167,7 @@ func open(t *testing.T, out io.Writer, current map[string]*core.Definition, more
 	c, errClient := wire.Environment(d.Lookup)
 	require.NoError(t, errors.Join(err, errClient))
 	f := cloud.Open(c, d.Lookup, settings.Engine, current, out, slog.New(slog.NewTextHandler(out, nil)))
-	return d.Stub, f.Parts, f.Outcomes
+	return d.Stub, f.Parts, f.Metrics
 }
 
 // What is put together uses the deployment's own tables, queues and topic, and makes no calls before

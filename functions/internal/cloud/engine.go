@@ -38,7 +38,7 @@ type Function struct {
 	engine.Parts
 
 	Incidents *Alerts
-	Outcomes  *Outcomes // nil if the deployment has no metrics of ended orders
+	Metrics   *Metrics
 	tracer    *tracing.Tracer
 }
 
@@ -49,9 +49,13 @@ type Function struct {
 func Open(c aws.Config, lookup deployment.Lookup, d deployment.Engine, current map[string]*core.Definition,
 	out io.Writer, log *slog.Logger,
 ) *Function {
-	f := &Function{Incidents: &Alerts{}, tracer: tracing.OfFunction(lookup, d.Stack, log)}
-	if d.Outcomes {
-		f.Outcomes = &Outcomes{deployment: d.Stack, out: out, log: log, durations: map[[2]string][]int64{}}
+	f := &Function{
+		Incidents: &Alerts{}, tracer: tracing.OfFunction(lookup, d.Stack, log),
+		Metrics: &Metrics{deployment: d.Stack, out: out, log: log, counts: map[counted][]int64{}},
+	}
+	onCommit := f.Metrics.committed
+	if !d.Outcomes {
+		onCommit = nil
 	}
 	store := dynamo.New(dynamo.NewHandlerClient(c),
 		dynamo.Tables{Orders: d.Orders, Definitions: d.Definitions},
@@ -68,7 +72,7 @@ func Open(c aws.Config, lookup deployment.Lookup, d deployment.Engine, current m
 			Similar: func(name string) string {
 				return suggest.Nearest(name, slices.Sorted(maps.Keys(current)))
 			},
-			Tombstones: d.TaskTTL > 0, OnCommit: f.Outcomes.committed,
+			Tombstones: d.TaskTTL > 0, OnCommit: onCommit,
 		}),
 		Leases: store,
 		Queues: queues(c, d.Queues, d.ReplyTo),
@@ -87,7 +91,7 @@ func Open(c aws.Config, lookup deployment.Lookup, d deployment.Engine, current m
 
 // End writes the metrics of an invocation, and waits for its alerts and its spans.
 func (f *Function) End(ctx context.Context) {
-	f.Outcomes.Write()
+	f.Metrics.Write()
 	f.Incidents.Wait(ctx)
 	f.tracer.Flush(ctx)
 }

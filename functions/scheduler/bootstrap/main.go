@@ -12,6 +12,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/functions/internal/cloud"
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
+	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 	"github.com/stepkeeper/stepkeeper/shared/engine"
 	"github.com/stepkeeper/stepkeeper/shared/lambdaevent"
@@ -31,18 +32,10 @@ func newFunction(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (lam
 	}
 	own := cloud.Open(c, lookup, settings.Engine, workflows, out, log)
 	parts := own.Parts
-	metric := func(name, dimension string) *counts {
-		return &counts{
-			out: out, log: log, deployment: settings.Stack, now: parts.Clock.Now, metric: name,
-			dimension: dimension,
-		}
-	}
-	held := metric(deployment.MetricNotCalled, deployment.MetricAgent)
-	unsent := metric(deployment.MetricNotSent, deployment.MetricReplyTo)
 	parts.Count = func(what, why string) {
 		log.Info("counted", "what", what, "why", why)
 		if what == engine.StatusNotSent {
-			unsent.add(why)
+			own.Metrics.Count(deployment.MetricNotSent, deployment.MetricReplyTo, why)
 		}
 	}
 	if settings.TokenKeys != "" {
@@ -53,7 +46,10 @@ func newFunction(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (lam
 	config := scheduler.Config{Parts: parts, Priorities: settings.Priorities, Replied: func(ctx context.Context,
 		r scheduler.Replied,
 	) {
-		held.replied(r)
+		// The code not-yet does not count, because the agent has called the service (P45, "not now" is not a failure).
+		if r.Outcome == core.OutcomeRetryLater && core.Uncalled(r.Code) {
+			own.Metrics.Count(deployment.MetricNotCalled, deployment.MetricAgent, r.Agent)
+		}
 		own.Incidents.Replied(ctx, r.Agent, r.Name, r.Reply, r.Uncalled)
 	}}
 	if len(settings.Capacity) > 0 {
@@ -70,8 +66,6 @@ func newFunction(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (lam
 	}, lambdaevent.Returned{Out: out, Deployment: settings.Stack, Function: deployment.FunctionScheduler}, log)
 	return func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error) {
 		response, err := batch(ctx, event)
-		held.write()
-		unsent.write()
 		own.End(ctx)
 		return response, err
 	}, nil

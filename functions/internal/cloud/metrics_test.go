@@ -106,7 +106,7 @@ func TestOutcomesThatCannotBeWritten(t *testing.T) {
 	outcomes.Write()
 	text := full.log.String()
 	require.Contains(t, text, "could not be written")
-	require.Contains(t, text, "workflow=pay state=Processed orders=1")
+	require.Contains(t, text, "Workflow=pay state=Processed count=1")
 }
 
 // fullDisk takes the log and no metrics.
