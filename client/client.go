@@ -12,14 +12,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"time"
 
-	"github.com/failsafe-go/failsafe-go"
-	"github.com/failsafe-go/failsafe-go/retrypolicy"
-
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 	"github.com/stepkeeper/stepkeeper/shared/schedule"
@@ -114,7 +113,7 @@ type Receipt struct {
 // Client is a client of one deployment. It is safe for concurrent use.
 type Client struct {
 	via   Transport
-	retry failsafe.Executor[any]
+	limit retryLimit
 }
 
 type retryLimit struct {
@@ -159,7 +158,7 @@ func Over(via Transport, opts ...Option) *Client {
 	for _, set := range opts {
 		set(&o)
 	}
-	return &Client{via: via, retry: executor(o.limit)}
+	return &Client{via: via, limit: o.limit}
 }
 
 // Pauses between the attempts of one call. If the server sends Retry-After, the client waits at least for
@@ -170,40 +169,31 @@ const (
 	pauseJitter  = 0.3
 )
 
-func executor(limit retryLimit) failsafe.Executor[any] {
-	return failsafe.With[any](retrypolicy.NewBuilder[any]().
-		HandleIf(func(_ any, err error) bool { return repeatable(err) }).
-		WithMaxAttempts(limit.attempts).
-		WithMaxDuration(limit.longest).
-		WithBackoff(firstPause, longestPause).
-		WithJitterFactor(pauseJitter).
-		WithDelayFunc(func(exec failsafe.ExecutionAttempt[any]) time.Duration {
-			return askedPause(exec.LastError())
-		}).
-		ReturnLastFailure().
-		Build())
-}
-
 // again calls f repeatedly. It stops when f succeeds or returns an error that is not repeatable, when the
 // attempts reach a limit, or when ctx ends.
 func again[T any](ctx context.Context, c *Client, f func(context.Context) (T, error)) (T, error) {
-	var got T
-	var last error // of the last attempt that failed otherwise than by ctx; the library does not return it if ctx ends
-	err := c.retry.WithContext(ctx).RunWithExecution(func(failsafe.Execution[any]) (err error) {
-		got, err = f(ctx)
-		if !errors.Is(ctx.Err(), err) {
-			last = err
+	began := time.Now()
+	pause := firstPause
+	var last error // of the attempt before
+	for attempt := 1; ; attempt++ {
+		got, err := f(ctx)
+		if end := ctx.Err(); last != nil && end != nil && errors.Is(err, end) {
+			return got, fmt.Errorf("%w (last: %w)", end, last)
 		}
-		return err
-	})
-	end := ctx.Err()
-	switch {
-	case err == nil || end == nil || last == nil:
-		return got, err
-	case errors.Is(last, end): // as of a call within f
-		return got, last
+		if !repeatable(err) || attempt == c.limit.attempts {
+			return got, err
+		}
+		last = err
+		jitter := 1 - pauseJitter + 2*pauseJitter*rand.Float64() //nolint:gosec // it is no secret
+		wait := max(askedPause(err), time.Duration(float64(pause)*jitter))
+		if time.Since(began)+wait > c.limit.longest {
+			return got, err
+		}
+		if end := port.Sleep(ctx, wait); end != nil {
+			return got, fmt.Errorf("%w (last: %w)", end, err)
+		}
+		pause = min(2*pause, longestPause)
 	}
-	return got, fmt.Errorf("%w (last: %w)", end, last)
 }
 
 // Submit submits an order. It returns when the order is durable.

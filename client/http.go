@@ -298,14 +298,22 @@ func (h *overHTTP) Unattended(ctx context.Context, _ string) ([]Unattended, erro
 	return now.Unattended, whole(err, "ready", given(now.Ready != nil))
 }
 
-// Command posts a command to the path of the command's kind. The body of the request is the command's JSON.
-// For an answer, answerBody makes the body.
+// Command posts a command to the path of the command's kind. The body of the request is the command's JSON. An
+// answer states its run even if that is 0, because a server takes an absent run for the present one.
 func (h *overHTTP) Command(ctx context.Context, c message.Control) (Verdict, error) {
 	var body any = c.Event
 	place := "/" + string(c.Kind())
 	if a, ok := c.Event.(core.Answered); ok {
 		place = "/answers"
-		body = answerBody(a)
+		answer := struct {
+			core.Answered
+			Run *int `json:"run,omitempty"`
+		}{a, &a.Run}
+		if a.Token != "" { // it states the run
+			answer.Run = nil
+			answer.Round = max(1, a.Round)
+		}
+		body = answer
 	}
 	data, err := rawjson.Marshal(body)
 	if err != nil {
@@ -317,26 +325,4 @@ func (h *overHTTP) Command(ctx context.Context, c message.Control) (Verdict, err
 		return *refused.verdict, nil
 	}
 	return v, whole(err, "id", v.ID)
-}
-
-func answerBody(a core.Answered) map[string]any {
-	body := map[string]any{"id": a.ID, "value": a.Value}
-	for name, text := range map[string]string{
-		"step": a.Step, "event": a.Name, "by": a.By, "reason": a.Note,
-		"token": a.Token,
-	} {
-		if text != "" {
-			body[name] = text
-		}
-	}
-	switch {
-	case a.Token != "":
-		body["round"] = max(1, a.Round)
-	case a.Name != "":
-		body["run"] = a.Run
-	default:
-		body["run"] = a.Run
-		body["round"] = a.Round
-	}
-	return body
 }

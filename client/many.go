@@ -6,105 +6,143 @@ import (
 	"fmt"
 	"iter"
 	"net"
-	"sync"
-	"sync/atomic"
 	"time"
 )
 
-// window is the maximum number of orders that were read from the source and have no answer yet.
-const window = 4096
+const (
+	// batchBytes is the size at which a batch of orders is sent.
+	batchBytes = 4 << 20
+	// linger is the time for which an incomplete batch waits for more orders.
+	linger = 3 * time.Millisecond
+)
 
-// many is the state of one SubmitMany. waiting holds the orders without an answer, oldest first.
-type many struct {
-	answered atomic.Int64
-
-	mu      sync.Mutex
-	change  sync.Cond
-	waiting []sending
-	sent    int  // number of orders in waiting that the present connection has sent
-	ended   bool // the source has no more orders
+// batch is a part of the orders of a SubmitMany. The fields results and err may be read once done is closed.
+type batch struct {
+	orders  []sending
+	results []Result // results of the first orders; of all if err is nil
 	err     error
-	over    bool // SubmitMany has returned, so read must stop
+	done    chan struct{}
 }
 
-func (m *many) locked(f func()) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	f()
-	m.change.Broadcast()
-}
-
-// read moves orders from the source to waiting. It pauses while waiting contains window orders.
-func (m *many) read(source iter.Seq2[sending, error]) {
-	for s, err := range source {
-		var more bool
-		m.locked(func() {
-			for len(m.waiting) >= window && !m.over {
-				m.change.Wait()
+// submit submits the orders of the batch. After a broken connection it repeats those without a result.
+func (b *batch) submit(ctx context.Context, c *Client) {
+	defer close(b.done)
+	for b.err == nil && len(b.results) < len(b.orders) {
+		b.err = c.patiently(ctx, func(ctx context.Context) (bool, error) {
+			var texts [][]byte
+			for _, s := range b.orders[len(b.results):] {
+				texts = append(texts, s.text)
 			}
-			m.err = err
-			more = err == nil && !m.over
-			if more {
-				m.waiting = append(m.waiting, s)
-			}
+			got, err := c.via.SubmitBatch(ctx, texts)
+			b.results = append(b.results, got...)
+			return len(got) > 0, err
 		})
-		if !more {
-			break
-		}
 	}
-	m.locked(func() { m.ended = true })
 }
 
-// connect sends the waiting orders over one connection. It returns nil if all orders have an answer.
-func (m *many) connect(ctx context.Context, c *Client, each func(Result)) error {
+// many is the state of one SubmitMany.
+type many struct {
+	orders  chan sending
+	batches chan *batch
+	torn    error // error of the source; may be read after the last batch if ended is true
+	ended   bool  // whether the source has no more orders; may be read after the last batch
+}
+
+func (c *Client) submitMany(ctx context.Context, source iter.Seq2[sending, error], each func(Result)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(ctx, func() { m.locked(func() {}) })()
-	m.locked(func() { m.sent = 0 })
-	err := c.via.Stream(ctx, func() ([]byte, bool) { return m.next(ctx) }, func(a Result) error {
-		var oldest []sending // order of this answer; empty if no order waits for an answer
-		m.locked(func() { oldest = m.waiting[:min(m.sent, 1)] })
-		if len(oldest) == 0 {
-			return fmt.Errorf("%w: more answers than orders", ErrAnswer)
+	most, atOnce := c.via.Batches()
+	// Besides the batches in the channel, the loop below has one.
+	m := &many{orders: make(chan sending, most), batches: make(chan *batch, atOnce-1)}
+	go m.read(ctx, source)
+	go m.send(ctx, c, most)
+	answered := 0
+	failed := func(err error) error { return fmt.Errorf("submitting orders (%d answered): %w", answered, err) }
+	for b := range m.batches {
+		<-b.done
+		for i, r := range b.results {
+			r = c.resultOf(ctx, b.orders[i], r)
+			if ctx.Err() != nil && r.Err != nil {
+				return failed(r.Err) // it has the last answer
+			}
+			answered++
+			each(r)
 		}
-		r := c.resultOf(ctx, oldest[0], a)
-		if ctx.Err() != nil && r.Err != nil {
-			return r.Err // it has the last answer
+		if b.err != nil {
+			return failed(b.err)
 		}
-		m.locked(func() {
-			m.waiting[0] = sending{}
-			m.waiting = m.waiting[1:]
-			m.sent--
-		})
-		m.answered.Add(1)
-		each(r)
-		return nil
-	})
-	finished := false
-	m.locked(func() { finished = m.ended && len(m.waiting) == 0 })
-	if err == nil && !finished {
-		err = fmt.Errorf("%w: the stream ended before all orders were answered", ErrConnection)
 	}
-	return err
+	if !m.ended {
+		return failed(ctx.Err())
+	}
+	return m.torn
 }
 
-// next waits for the next order that the present connection has not sent. It returns false when there are no
-// more orders, or when ctx ends.
-func (m *many) next(ctx context.Context) (text []byte, more bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for ctx.Err() == nil && m.sent == len(m.waiting) && !m.ended {
-		m.change.Wait()
+// read moves orders from the source to the channel.
+func (m *many) read(ctx context.Context, source iter.Seq2[sending, error]) {
+	defer close(m.orders)
+	for s, err := range source {
+		if err != nil {
+			m.torn = err
+			return
+		}
+		select {
+		case m.orders <- s:
+		case <-ctx.Done():
+			return
+		}
 	}
-	if ctx.Err() != nil || m.sent == len(m.waiting) {
-		return nil, false
+}
+
+// send divides the orders into batches, and submits them.
+func (m *many) send(ctx context.Context, c *Client, most int) {
+	defer close(m.batches)
+	for more := true; more; {
+		b := &batch{done: make(chan struct{})}
+		b.orders, more = gather(ctx, m.orders, most)
+		if ctx.Err() != nil {
+			return
+		}
+		m.ended = !more
+		if len(b.orders) == 0 {
+			continue
+		}
+		select {
+		case m.batches <- b:
+			go b.submit(ctx, c)
+		case <-ctx.Done():
+			m.ended = false
+			return
+		}
 	}
-	m.sent++
-	return m.waiting[m.sent-1].text, true
+}
+
+// gather waits for an order, and returns it with those that arrive within the duration linger after it. It returns
+// false when there are no more orders.
+func gather(ctx context.Context, orders <-chan sending, most int) (some []sending, more bool) {
+	var late <-chan time.Time
+	for size := 0; len(some) < most && size < batchBytes; {
+		select {
+		case s, ok := <-orders:
+			if !ok {
+				return some, false
+			}
+			if len(some) == 0 {
+				late = time.After(linger)
+			}
+			some = append(some, s)
+			size += len(s.text)
+		case <-late:
+			return some, true
+		case <-ctx.Done():
+			return nil, false
+		}
+	}
+	return some, true
 }
 
 // resultOf returns the final Result of an order. If the server refuses an order with a RetryAfter, resultOf
-// submits the order again with a separate call. The stream waits during this call.
+// submits the order again with a separate call.
 func (c *Client) resultOf(ctx context.Context, s sending, r Result) Result {
 	r.Line = s.number
 	var e *Error

@@ -88,25 +88,6 @@ func readLine(in *bufio.Reader) ([]byte, error) {
 	}
 }
 
-func (c *Client) submitMany(ctx context.Context, source iter.Seq2[sending, error], each func(Result)) error {
-	m := &many{}
-	m.change.L = &m.mu
-	go m.read(source)
-	defer m.locked(func() { m.over = true })
-	for over := false; !over; {
-		err := c.patiently(ctx, func(ctx context.Context) (bool, error) {
-			before := m.answered.Load()
-			err := m.connect(ctx, c, each)
-			over = err == nil
-			return m.answered.Load() > before, err
-		})
-		if err != nil {
-			return fmt.Errorf("submitting orders (%d answered): %w", m.answered.Load(), err)
-		}
-	}
-	return m.err // the method read has finished, because connect returned nil
-}
-
 type lineAnswer struct {
 	Result
 	Error *problem `json:"error"`
@@ -117,44 +98,37 @@ const linesType = "application/x-ndjson"
 // maxAnswerLine is the maximum length of the answer to one order, in bytes.
 const maxAnswerLine = 1 << 20
 
-// Stream sends the orders that come from the function next, until next returns false. It calls the function
-// answer for each result. Sending and reading run concurrently. Stream may call next a last time after Stream
-// has returned.
-func (h *overHTTP) Stream(ctx context.Context, next func() ([]byte, bool), answer func(Result) error) error {
-	body, feed := io.Pipe()
-	defer body.Close()
-	go func() {
-		for {
-			text, more := next()
-			if !more {
-				_ = feed.Close()
-				return
-			}
-			if _, err := feed.Write(append(text[:len(text):len(text)], '\n')); err != nil {
-				return // the connection is broken
-			}
-		}
-	}()
-	resp, err := h.send(ctx, http.MethodPost, "/v1/orders", contentType(linesType), body)
+// Batches returns the limits of SubmitBatch. A server takes the orders of a batch concurrently, but those with the
+// same ID one after another. So one batch at a time is submitted.
+func (h *overHTTP) Batches() (orders, atOnce int) { return 1024, 1 }
+
+// SubmitBatch sends the orders as one stream, and reads the stream of results.
+func (h *overHTTP) SubmitBatch(ctx context.Context, orders [][]byte) (results []Result, err error) {
+	body := append(bytes.Join(orders, []byte("\n")), '\n')
+	resp, err := h.send(ctx, http.MethodPost, "/v1/orders", contentType(linesType), bytes.NewReader(body))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer resp.Body.Close()
 	for line, err := range wholeLines(ctx, resp, linesType, maxAnswerLine) {
 		if err != nil {
-			return fmt.Errorf("stream of orders: %w", err)
+			return results, fmt.Errorf("stream of orders: %w", err)
 		}
 		var l lineAnswer
 		if err := json.Unmarshal(line, &l); err != nil {
-			return fmt.Errorf("%w in the stream of orders: %w", ErrAnswer, err)
+			return results, fmt.Errorf("%w in the stream of orders: %w", ErrAnswer, err)
+		}
+		if len(results) == len(orders) {
+			return results, fmt.Errorf("%w: more answers than orders", ErrAnswer)
 		}
 		if p := l.Error; p != nil {
 			p.Error.RetryAfter = retryAfter(p.RetryAfter)
 			l.Err = &p.Error
 		}
-		if err := answer(l.Result); err != nil {
-			return err
-		}
+		results = append(results, l.Result)
 	}
-	return nil
+	if len(results) < len(orders) {
+		err = fmt.Errorf("%w: the stream ended before all orders were answered", ErrConnection)
+	}
+	return results, err
 }

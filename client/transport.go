@@ -18,10 +18,11 @@ type Transport interface {
 	// Submit submits one order in the form of message.SubmitOrder. A server then waits until the order has ended,
 	// but at most for the duration wait, and Submit returns the ended task instead of a receipt.
 	Submit(ctx context.Context, order []byte, wait time.Duration) (Receipt, *Task, error)
-	// Stream submits the orders that come from the function next, until next returns false. It calls answer
-	// once for each order, in the sequence of the orders. The Result has no Line. Stream may call next a last
-	// time after Stream has returned. next must return when ctx ends.
-	Stream(ctx context.Context, next func() ([]byte, bool), answer func(Result) error) error
+	// SubmitBatch submits orders together. It returns the results of the first orders, without a Line. If they are
+	// fewer than the orders, it also returns an error.
+	SubmitBatch(ctx context.Context, orders [][]byte) ([]Result, error)
+	// Batches returns how many orders a batch has at most, and how many batches the Client submits at once.
+	Batches() (orders, atOnce int)
 	// Task returns a task. It waits until the task has ended, but at most for the duration wait. If wait is
 	// above 0, Task may return nil without an error for a queued order that has no task yet.
 	Task(ctx context.Context, id string, wait time.Duration) (*Task, error)

@@ -40,7 +40,7 @@ func (t *Transport) send(ctx context.Context, queue string, messages []port.Mess
 
 // Submit sends one order to the intake queue. It does not wait.
 func (t *Transport) Submit(ctx context.Context, order []byte, _ time.Duration) (client.Receipt, *client.Task, error) {
-	answers, err := t.batch(ctx, [][]byte{order})
+	answers, err := t.SubmitBatch(ctx, [][]byte{order})
 	if err == nil {
 		err = answers[0].Err
 	}
@@ -50,9 +50,9 @@ func (t *Transport) Submit(ctx context.Context, order []byte, _ time.Duration) (
 	return answers[0].Receipt, nil, nil
 }
 
-// batch sends at most port.MaxBatch orders together. It returns an error if the connection is lost, or if the
+// SubmitBatch sends at most port.MaxBatch orders together. It returns an error if the connection is lost, or if the
 // reason of a refusal applies to all messages. A refusal of a single order is in its Result.
-func (t *Transport) batch(ctx context.Context, orders [][]byte) ([]client.Result, error) {
+func (t *Transport) SubmitBatch(ctx context.Context, orders [][]byte) ([]client.Result, error) {
 	answers := make([]client.Result, len(orders))
 	var messages []port.Message
 	var hashes []string
@@ -101,85 +101,7 @@ func (t *Transport) batch(ctx context.Context, orders [][]byte) ([]client.Result
 	return answers, nil
 }
 
-const (
-	batchesAtOnce = 16
-	// linger is the time for which an incomplete batch waits for more orders.
-	linger = 3 * time.Millisecond
-)
+const batchesAtOnce = 16
 
-type underway struct{ done chan outcome }
-
-type outcome struct {
-	answers []client.Result
-	err     error
-}
-
-// Stream sends several batches concurrently. It calls answer for each order, in the sequence of the orders.
-func (t *Transport) Stream(ctx context.Context, next func() ([]byte, bool),
-	answer func(client.Result) error,
-) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	orders := make(chan []byte, port.MaxBatch)
-	go func() {
-		defer close(orders)
-		for text, more := next(); more; text, more = next() {
-			select {
-			case orders <- text:
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
-	sent := make(chan underway, batchesAtOnce)
-	go func() {
-		defer close(sent)
-		for batch := gather(orders); len(batch) > 0; batch = gather(orders) {
-			u := underway{make(chan outcome, 1)}
-			select {
-			case sent <- u:
-			case <-ctx.Done():
-				return
-			}
-			go func() {
-				answers, err := t.batch(ctx, batch)
-				u.done <- outcome{answers, err}
-			}()
-		}
-	}()
-	for u := range sent {
-		o := <-u.done
-		if o.err != nil {
-			return o.err
-		}
-		for _, a := range o.answers {
-			if err := answer(a); err != nil {
-				return err
-			}
-		}
-	}
-	return ctx.Err()
-}
-
-// gather returns one order, and the orders that arrive within the duration linger after it. It returns nil
-// when the channel is closed and empty.
-func gather(orders <-chan []byte) [][]byte {
-	first, more := <-orders
-	if !more {
-		return nil
-	}
-	batch := [][]byte{first}
-	late := time.NewTimer(linger)
-	for len(batch) < port.MaxBatch {
-		select {
-		case text, more := <-orders:
-			if !more {
-				return batch
-			}
-			batch = append(batch, text)
-		case <-late.C:
-			return batch
-		}
-	}
-	return batch
-}
+// Batches returns the limits of SubmitBatch.
+func (t *Transport) Batches() (orders, atOnce int) { return port.MaxBatch, batchesAtOnce }

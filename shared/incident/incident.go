@@ -149,10 +149,9 @@ type Incidents struct {
 	writing chan struct{}
 
 	mu       sync.Mutex
-	attempts map[instance]attempt
-	ended    int              // number of publications that have ended
-	noted    map[ID]core.Time // latest Incident.Last that this process has seen
-	left     map[ID]core.Time // time when isLeft last found an order or failed
+	attempts map[instance]core.Time // publications: time when the last one failed, or 0 while it runs
+	noted    map[ID]core.Time       // latest Incident.Last that this process has seen
+	left     map[ID]core.Time       // time when isLeft last found an order or failed
 }
 
 // New returns an Incidents with this configuration.
@@ -161,7 +160,7 @@ func New(cfg Config) *Incidents {
 	cfg.Reminder = cmp.Or(cfg.Reminder, DefaultReminder)
 	cfg.Log = cmp.Or(cfg.Log, slog.Default())
 	return &Incidents{
-		cfg: cfg, writing: make(chan struct{}, 1), attempts: map[instance]attempt{},
+		cfg: cfg, writing: make(chan struct{}, 1), attempts: map[instance]core.Time{},
 		noted: map[ID]core.Time{}, left: map[ID]core.Time{},
 	}
 }
@@ -233,7 +232,7 @@ func (s *Incidents) raise(ctx context.Context, id ID, a core.RaiseAlert) error {
 	}
 	s.note(id, last)
 	if opened && id.Agent == "" { // a sweep publishes an outage that lasts
-		s.start(fresh, s.seen(), func(ctx context.Context) error {
+		s.start(fresh, func(ctx context.Context) error {
 			return s.announce(ctx, fresh, fresh, message.AlertFirst, 1)
 		})
 	}
@@ -322,36 +321,36 @@ func (s *Incidents) change(ctx context.Context, f func(*document) bool) (err err
 // its own error. Sweep returns the number of orders in Error, and of damaged ones, by workflow. The result is nil
 // if no open incident is about such orders. Sweep returns an error if the count or a change of the document fails.
 func (s *Incidents) Sweep(ctx context.Context) (map[string]port.Stopped, error) {
-	l := look{now: s.cfg.Clock.Now(), seen: s.seen()}
+	now := s.cfg.Clock.Now()
 	d, _, err := s.load(ctx)
 	if err != nil || len(d.Open) == 0 && !d.Waiting {
 		return nil, err
 	}
-	if at := core.TimeOf(l.now); d.correct(at) {
+	if at := core.TimeOf(now); d.correct(at) {
 		if err := s.change(ctx, func(d *document) bool { return d.correct(at) }); err != nil {
 			return nil, err
 		}
 	}
 	var errs []error
+	var c counted
 	if d.Waiting || slices.ContainsFunc(d.Open, func(x Incident) bool { return !x.Undone && !x.lasts() }) {
 		// After a failed count, the sweep still publishes the alerts that need no count.
-		l.counted, err = s.countOf(ctx, d, port.Query{InFlight: d.Waiting}, l.now)
+		c, err = s.countOf(ctx, d, port.Query{InFlight: d.Waiting}, now)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("the orders in Error were not counted: %w", err))
 		}
-		for _, a := range l.damaged {
+		for _, a := range c.damaged {
 			errs = append(errs, s.Raise(ctx, a))
 		}
-		errs = append(errs, s.admit(ctx, d, l.counted))
+		errs = append(errs, s.admit(ctx, d, c))
 	}
-	s.forget(d, l.seen)
 	for _, x := range d.Open {
-		if err := s.visit(ctx, x, l); err != nil {
+		if err := s.visit(ctx, x, c, now); err != nil {
 			errs = append(errs, fmt.Errorf("incident of workflow %q at %q, %q: %w", x.Workflow, x.Step,
 				x.Code, err))
 		}
 	}
-	return l.workflows, errors.Join(errs...)
+	return c.workflows, errors.Join(errs...)
 }
 
 // drop removes an incident from the document. It keeps the incident while the steps that waited for an agent are

@@ -18,67 +18,37 @@ type instance struct {
 	order  string
 }
 
-// attempt describes the last attempt of this process to publish an alert of an incident.
-type attempt struct {
-	running bool
-	ended   int       // value of Incidents.ended after the end of the attempt; 0 if the attempt runs
-	failed  core.Time // time when the attempt failed; 0 if the attempt runs or has succeeded
-}
-
-// start publishes an alert of the incident x in a new goroutine. The argument seen is the result of s.seen
-// before the caller read x from the document. start does nothing in three cases:
-//
-//   - This process already publishes an alert of the incident.
-//   - An attempt to publish failed less than tryAgain ago.
-//   - A publication for the incident has ended since the call of s.seen, so x may be outdated.
+// start publishes an alert of the incident x in a new goroutine. start does nothing if this process already publishes
+// an alert of the incident, or if an attempt failed less than tryAgain ago.
 //
 // The publication records its success in the document. Until then the alert stays due.
-func (s *Incidents) start(x Incident, seen int, publication func(ctx context.Context) error) {
+func (s *Incidents) start(x Incident, publication func(ctx context.Context) error) {
 	key := instance{x.ID, x.Opened, x.First.OrderID}
+	now := s.cfg.Clock.Now()
 	s.mu.Lock()
-	last := s.attempts[key]
-	paused := last.failed != 0 && port.Recent(last.failed.Std(), s.cfg.Clock.Now(), tryAgain)
-	if last.running || last.ended > seen || paused {
-		s.mu.Unlock()
+	maps.DeleteFunc(s.attempts, func(_ instance, failed core.Time) bool {
+		return failed != 0 && !port.Recent(failed.Std(), now, tryAgain)
+	})
+	_, attempted := s.attempts[key]
+	if !attempted {
+		s.attempts[key] = 0
+	}
+	s.mu.Unlock()
+	if attempted {
 		return
 	}
-	s.attempts[key] = attempt{running: true}
-	s.mu.Unlock()
 	s.cfg.Go(func(ctx context.Context) {
-		next := attempt{}
-		if err := port.Guard(s.cfg.Log, "publishing an alert",
-			func() error { return publication(ctx) }); err != nil {
-			next.failed = core.TimeOf(s.cfg.Clock.Now())
-			if ctx.Err() == nil { // a stop of the process is not an error of the publication
-				s.cfg.Log.ErrorContext(ctx,
-					"an alert could not be published; a sweep tries again after a minute", "order",
-					x.First.OrderID, "workflow", x.Workflow, "step", x.Step, "code", x.Code, "error", err)
-			}
+		err := port.Guard(s.cfg.Log, "publishing an alert", func() error { return publication(ctx) })
+		if err != nil && ctx.Err() == nil { // a stop of the process is not an error of the publication
+			s.cfg.Log.ErrorContext(ctx, "an alert could not be published; a sweep tries again after a minute", "order",
+				x.First.OrderID, "workflow", x.Workflow, "step", x.Step, "code", x.Code, "error", err)
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.ended++
-		next.ended = s.ended
-		s.attempts[key] = next
-	})
-}
-
-func (s *Incidents) seen() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.ended
-}
-
-// forget removes the attempts that no longer influence start.
-func (s *Incidents) forget(d document, seen int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	maps.DeleteFunc(s.attempts, func(key instance, last attempt) bool {
-		if last.running || last.ended > seen {
-			return false
+		delete(s.attempts, key)
+		if err != nil {
+			s.attempts[key] = core.TimeOf(s.cfg.Clock.Now())
 		}
-		x := d.find(key.ID)
-		return last.failed == 0 || x == nil || x.Opened != key.opened || x.First.OrderID != key.order
 	})
 }
 
@@ -97,17 +67,9 @@ func (d *document) correct(now core.Time) (corrected bool) {
 	return corrected
 }
 
-type look struct {
-	now  time.Time
-	seen int // result of Incidents.seen before the sweep read the document
-	counted
-}
-
-func (s *Incidents) visit(ctx context.Context, x Incident, l look) error {
-	f := l.orders[x.ID]
-	now := l.now
-	orders := f.orders
-	switch kind := s.due(x, orders, l.whole, now); kind {
+func (s *Incidents) visit(ctx context.Context, x Incident, c counted, now time.Time) error {
+	f := c.orders[x.ID]
+	switch kind := s.due(x, f.orders, c.whole, now); kind {
 	case quietEnd:
 		return s.drop(ctx, x)
 	case "":
@@ -116,7 +78,7 @@ func (s *Incidents) visit(ctx context.Context, x Incident, l look) error {
 		if x.Over == 0 && !x.lasts() && s.isLeft(ctx, x, now) {
 			return nil
 		}
-		s.start(x, l.seen, func(ctx context.Context) error { return s.over(ctx, x, now) })
+		s.start(x, func(ctx context.Context) error { return s.over(ctx, x, now) })
 	default:
 		// The alert omits the commands that the first order accepted when it stopped, because the order may
 		// accept other commands now.
@@ -125,7 +87,7 @@ func (s *Incidents) visit(ctx context.Context, x Incident, l look) error {
 		if f.orders > 0 && !f.first {
 			shown.First = f.example
 		}
-		s.start(x, l.seen, func(ctx context.Context) error { return s.announce(ctx, x, shown, kind, orders) })
+		s.start(x, func(ctx context.Context) error { return s.announce(ctx, x, shown, kind, f.orders) })
 	}
 	return nil
 }
@@ -156,13 +118,23 @@ func (s *Incidents) isLeft(ctx context.Context, x Incident, now time.Time) bool 
 	return left
 }
 
-func (s *Incidents) announce(ctx context.Context, x, shown Incident, kind message.AlertKind,
-	orders int,
-) error {
+// announce publishes an alert, unless one was published since the caller read x.
+func (s *Incidents) announce(ctx context.Context, x, shown Incident, kind message.AlertKind, orders int) error {
+	d, _, err := s.load(ctx)
+	if y := d.same(x); err != nil || y == nil || y.Published != x.Published {
+		return err
+	}
 	if err := s.publish(ctx, shown, kind, orders); err != nil {
 		return err
 	}
-	if err := s.change(ctx, published(x, s.cfg.Clock.Now())); err != nil {
+	err = s.change(ctx, func(d *document) bool {
+		y := d.same(x)
+		if y != nil {
+			y.Published = core.TimeOf(s.cfg.Clock.Now())
+		}
+		return y != nil
+	})
+	if err != nil {
 		return fmt.Errorf(
 			"the alert was published, and may be once more, because that could not be stored: %w", err)
 	}
@@ -188,17 +160,6 @@ func (s *Incidents) over(ctx context.Context, x Incident, now time.Time) error {
 		return err
 	}
 	return s.drop(ctx, x)
-}
-
-func published(x Incident, now time.Time) func(*document) bool {
-	return func(d *document) bool {
-		y := d.same(x)
-		if y == nil {
-			return false
-		}
-		y.Published = core.TimeOf(now)
-		return true
-	}
 }
 
 func (s *Incidents) publish(ctx context.Context, x Incident, kind message.AlertKind, orders int) error {
