@@ -30,11 +30,11 @@ type coordinator struct {
 	o        Options
 	book     *stage.Book
 	operator *stage.Operator
-	screen   screen
+	screen   *screen
 	rng      *rand.Rand
 	began    time.Time
 
-	lines    int
+	lines    [][]byte
 	idle     *time.Timer // ends the run after Options.Patience without progress
 	done     int         // number of responses and final outcomes so far
 	outageAt int         // the outage starts when this number of lines have a final outcome
@@ -65,9 +65,8 @@ func (d *coordinator) coordinate(ctx context.Context) error {
 	d.firstUp = up
 	d.screen.event("stepkeeper is ready after %d ms", up.Milliseconds())
 
-	feed := &feeder{engine: d.Engine, book: d.book, perSec: d.o.PerSec}
 	var feeding sync.WaitGroup
-	feeding.Go(func() { feed.run(limited) })
+	feeding.Go(func() { d.feed(limited) })
 	err = d.watch(limited)
 	idle := errors.Is(context.Cause(limited), errIdle)
 	cancel(nil)
@@ -88,7 +87,7 @@ func (d *coordinator) progress(p stage.Progress) {
 }
 
 func (d *coordinator) drawFaults() {
-	lines := float64(d.lines)
+	lines := float64(len(d.lines))
 	d.outageAt = int(lines * (0.10 + 0.10*d.rng.Float64()))
 	for n := range d.o.Kills {
 		at := 0.30 + 0.30*(float64(n)+d.rng.Float64())/float64(d.o.Kills)

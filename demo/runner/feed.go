@@ -1,84 +1,52 @@
 package runner
 
 import (
+	"bytes"
 	"context"
 	"errors"
-	"io"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/demo/load"
-	"github.com/stepkeeper/stepkeeper/demo/process"
-	"github.com/stepkeeper/stepkeeper/demo/stage"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-const pauseAfterBreak = 50 * time.Millisecond
+const (
+	senders           = 16
+	pauseWithoutReply = 50 * time.Millisecond
+)
 
-// feeder submits the lines of the input, one order each, at an even pace. If the stream breaks, it sends the
-// lines without a response again. Submitting a line again is harmless.
-type feeder struct {
-	engine *process.Process
-	book   *stage.Book
-	perSec int
+// feed submits the lines of the input, one order each, at an even pace. It submits a line again until it has a
+// response, because Stepkeeper is killed meanwhile. Submitting a line again is harmless.
+func (d *coordinator) feed(ctx context.Context) {
+	r := load.Request{Orders: len(d.lines), Concurrency: senders, PerSecond: float64(d.o.PerSec)}
+	_, _ = load.Run(ctx, r, func(place int) error { // The only error is the end of ctx.
+		for !d.submit(ctx, place) {
+			if err := port.Sleep(ctx, pauseWithoutReply); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
-func (f *feeder) run(ctx context.Context) {
-	for {
-		places := f.book.Open()
-		if len(places) == 0 || ctx.Err() != nil {
-			return
-		}
-		_ = f.stream(ctx, places) // After an error, the next pass sends the remaining lines.
-		if port.Sleep(ctx, pauseAfterBreak) != nil {
-			return
-		}
-	}
-}
-
-// stream sends the lines at the given places once. It stops if the process ends, because the next process has
-// a new address.
-func (f *feeder) stream(ctx context.Context, places []int) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	api := f.engine.Client()
-	exited := f.engine.Running()
-	go func() {
-		select {
-		case <-exited:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-	out, in := io.Pipe()
-	defer func() { _ = out.CloseWithError(errors.New("the stream has ended")) }()
-	// This goroutine ends when the pipe is closed.
-	go func() { _ = in.CloseWithError(f.write(ctx, in, places)) }()
-	return api.SubmitMany(ctx, out, func(r client.Result) {
-		if r.Line < 1 || r.Line > len(places) {
-			return
-		}
+// submit submits a line once. It reports whether the line has its final response.
+func (d *coordinator) submit(ctx context.Context, place int) (answered bool) {
+	_ = d.Engine.Client().SubmitMany(ctx, bytes.NewReader(d.lines[place]), func(r client.Result) {
 		var refusal *client.Error
-		switch place := places[r.Line-1]; {
+		switch {
 		case r.Accepted:
-			f.book.Accept(place, r.OrderID)
+			d.book.Accept(place, r.OrderID)
+			answered = true
 		case errors.As(r.Err, &refusal) && forGood(refusal):
-			f.book.Refuse(place, refusal.Code)
+			d.book.Refuse(place, refusal.Code)
+			answered = true
 		}
 	})
+	return answered
 }
 
 // forGood reports whether the server would refuse the line every time.
 func forGood(e *client.Error) bool {
 	return e.RetryAfter == 0 && !errors.Is(e, client.ErrInternal) && e.Code != "internal"
-}
-
-func (f *feeder) write(ctx context.Context, to io.Writer, places []int) error {
-	r := load.Request{Orders: len(places), Concurrency: 1, PerSecond: float64(f.perSec)}
-	_, err := load.Run(ctx, r, func(i int) error {
-		text := f.book.Text(places[i])
-		_, err := to.Write(append(text[:len(text):len(text)], '\n'))
-		return err
-	})
-	return err
 }
