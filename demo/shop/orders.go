@@ -67,18 +67,17 @@ func Good(seed uint64) iter.Seq[[]byte] {
 // Orders returns the orders of `stepkeeper demo` as 1,000 lines of JSON. The broken lines are spread among
 // the valid lines. The result is always the same.
 func Orders() []byte {
-	bad := broken()
 	var good [][]byte
 	for line := range Good(1) {
-		if len(good) == 1000-len(bad) {
+		if len(good) == 1000-len(broken) {
 			break
 		}
 		good = append(good, line)
 	}
 	lines := slices.Clone(good)
-	for n, b := range slices.Backward(bad) {
-		at := (n + 1) * len(good) / (len(bad) + 1)
-		lines = slices.Insert(lines, at, b(good[at-1], good[at]))
+	for n, b := range slices.Backward(broken) {
+		at := (n + 1) * len(good) / (len(broken) + 1)
+		lines = slices.Insert(lines, at, spoil(b.member, b.json, good[at-1], good[at]))
 	}
 	return append(bytes.Join(lines, []byte("\n")), '\n')
 }
