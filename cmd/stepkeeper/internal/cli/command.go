@@ -56,10 +56,9 @@ type verdictLine struct {
 
 // flags adds the flags of every command to orders. The argument noun is what keeps the sender's name and reason.
 func (o *orderCommand) flags(noun string, own []app.Flag) []app.Flag {
-	return slices.Concat(own, []app.Flag{{
-		In: app.CommandFlags, Name: "command-id", To: &o.id,
-		Text: "send the command under this `ID`; one ID takes effect once and gets one verdict",
-	}}, recordFlags(&o.By, &o.Reason, noun))
+	id := app.CommandFlags.Flag("command-id", &o.id,
+		"send the command under this `ID`; one ID takes effect once and gets one verdict")
+	return slices.Concat(own, []app.Flag{id}, recordFlags(&o.By, &o.Reason, noun))
 }
 
 // run checks the command, asks the user if its effect cannot be reverted, and sends it to the named orders.

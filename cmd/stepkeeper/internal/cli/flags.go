@@ -9,26 +9,20 @@ import (
 // recordFlags returns the flags of who did something and why. The parameter what keeps them.
 func recordFlags(by, reason *string, what string) []app.Flag {
 	return []app.Flag{
-		{
-			In: app.RecordFlags, Name: "by", To: by,
-			Text: "your `name`, kept with the " + what + " (default: the user of this computer)",
-		},
-		{In: app.RecordFlags, Name: "reason", To: reason, Text: "your reason as `text`, kept with the " + what},
+		app.RecordFlags.Flag("by", by,
+			"your `name`, kept with the "+what+" (default: the user of this computer)"),
+		app.RecordFlags.Flag("reason", reason, "your reason as `text`, kept with the "+what),
 	}
 }
 
 func numberFlag(to *int) app.Flag {
-	return app.Flag{
-		In: app.CommandFlags, Name: "command", To: to, Least: "0",
-		Text: "refuse the command unless the order's command number is this `number` (default: the latest one)",
-	}
+	return app.CommandFlags.Flag("command", to,
+		"refuse the command unless the order's command number is this `number` (default: the latest one)").Within("0", "")
 }
 
 func definitionFlag(to *string) app.Flag {
-	return app.Flag{
-		In: app.CommandFlags, Name: "definition", To: to, Offer: app.Offer{Suggest: []string{"latest"}},
-		Text: "definition of the workflow to move to: latest, or a `hash`",
-	}
+	return app.CommandFlags.Flag("definition", to,
+		"definition of the workflow to move to: latest, or a `hash`").Offers(app.Offer{Suggest: []string{"latest"}})
 }
 
 func yesFlag(to *bool) app.Flag {

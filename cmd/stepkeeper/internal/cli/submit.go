@@ -43,15 +43,10 @@ reported with its line and the fix, and the other records are submitted.`,
 func newSubmit(a *app.App) *cobra.Command {
 	s := &submission{app: a, states: map[core.State]int{}, reported: map[string]bool{}}
 	return a.Command(submitText, []app.Flag{
-		{In: app.OrderFlags, Name: "id", To: &s.id, Text: "`ID` of the one order of --workflow"},
-		{
-			In: app.OrderFlags, Name: "workflow", To: &s.workflow, Offer: app.Workflows,
-			Text: "read the content alone, for this workflow (`name`)",
-		},
-		{
-			In: app.RunFlags, Name: "wait", To: &s.wait,
-			Text: "wait until every order ends; exit code 6 unless all end Processed",
-		},
+		app.OrderFlags.Flag("id", &s.id, "`ID` of the one order of --workflow"),
+		app.OrderFlags.Flag("workflow", &s.workflow,
+			"read the content alone, for this workflow (`name`)").Offers(app.Workflows),
+		app.RunFlags.Flag("wait", &s.wait, "wait until every order ends; exit code 6 unless all end Processed"),
 	},
 		func(cmd *cobra.Command, given []string) error {
 			s.files = given
