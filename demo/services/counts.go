@@ -1,9 +1,6 @@
 package services
 
-import (
-	"maps"
-	"sync"
-)
+import "maps"
 
 // Counts holds the numbers of requests and faults of one service.
 type Counts struct {
@@ -15,57 +12,27 @@ type Counts struct {
 	Faults  map[Fault]int `json:"faults"`
 }
 
-// tally counts calls, in total and for each operation and key.
-type tally struct {
-	mu     sync.Mutex
-	counts Counts
-	calls  map[string]int
+// count changes the counts.
+func (s *server) count(f func(c *Counts)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f(&s.counts)
 }
 
-func newTally() *tally {
-	return &tally{counts: Counts{Faults: map[Fault]int{}}, calls: map[string]int{}}
-}
-
-func (t *tally) next(name string) int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.calls[name]++
-	return t.calls[name]
-}
-
-// call counts a call. It returns the number of calls with this operation and key, including this call.
-func (t *tally) call(operation, key string) int {
-	n := t.next(operation + " " + key)
-	t.add(func(c *Counts) {
-		c.Calls++
-		if n > 1 {
-			c.Repeats++
-		}
+// next counts a request of a kind for a key. It returns the number of these requests so far.
+func (s *server) next(kind, key string) (n int) {
+	s.count(func(*Counts) {
+		s.requests[kind+" "+key]++
+		n = s.requests[kind+" "+key]
 	})
 	return n
 }
 
-func (t *tally) add(f func(c *Counts)) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	f(&t.counts)
-}
-
-func (t *tally) snapshot() Counts {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	counts := t.counts
-	counts.Faults = maps.Clone(counts.Faults)
-	return counts
-}
-
-func (t *tally) fault(d drawn) {
-	t.add(func(c *Counts) {
-		if d.slow {
-			c.Faults[Slow]++
-		}
-		if d.fault != "" {
-			c.Faults[d.fault]++
-		}
+// Counts returns the present counts of a service.
+func (f *Fleet) Counts(name string) (counts Counts) {
+	f.servers[name].count(func(c *Counts) {
+		counts = *c
+		counts.Faults = maps.Clone(c.Faults)
 	})
+	return counts
 }

@@ -73,8 +73,8 @@ func (f *Fleet) start(ctx context.Context, o Options) error {
 			return err
 		}
 		srv := &server{
-			book: b, seed: o.Seed, rates: o.Rates[s.name], ctx: ctx, tally: newTally(), slowFor: o.SlowFor,
-			hangFor: o.HangFor,
+			book: b, seed: o.Seed, rates: o.Rates[s.name], ctx: ctx, slowFor: o.SlowFor, hangFor: o.HangFor,
+			counts: Counts{Faults: map[Fault]int{}}, requests: map[string]int{},
 		}
 		f.servers[s.name] = srv
 		mux.Handle("/"+s.name+"/", http.StripPrefix("/"+s.name, srv))
@@ -160,9 +160,6 @@ func (f *Fleet) FirstCall() (time.Time, bool) {
 	n := f.firstCall.Load()
 	return time.Unix(0, n), n != 0
 }
-
-// Counts returns the present counts of a service.
-func (f *Fleet) Counts(name string) Counts { return f.servers[name].tally.snapshot() }
 
 // Drain stops the services and waits until every call has ended, including late effects. After Drain, no
 // ledger changes any more. Drain returns an error if ctx ends first.
