@@ -17,8 +17,7 @@ type row struct {
 	Parts                       []part
 }
 
-// part is a quantity of an account. An account is the stock of a SKU, the money of a card, or the capacity of a
-// service.
+// part is a quantity of an account. An account is the stock of a SKU or the money of a card.
 type part struct {
 	Account           string
 	Quantity, Balance int64

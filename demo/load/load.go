@@ -10,7 +10,10 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"os"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -98,4 +101,25 @@ func Percentile(all []float64, p float64) float64 {
 	}
 	s := slices.Sorted(slices.Values(all))
 	return s[min(len(s)-1, int(float64(len(s))*p))]
+}
+
+// Status returns the numbers that Linux reports about a process, by name. Sizes are in bytes. On other
+// systems, Status returns nil.
+func Status(pid int) map[string]int64 {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return nil
+	}
+	all := map[string]int64{}
+	for line := range strings.Lines(string(text)) {
+		name, value, _ := strings.Cut(line, ":")
+		number, unit, _ := strings.Cut(strings.TrimSpace(value), " ")
+		if n, err := strconv.ParseInt(number, 10, 64); err == nil {
+			if unit == "kB" {
+				n <<= 10
+			}
+			all[name] = n
+		}
+	}
+	return all
 }

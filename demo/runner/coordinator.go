@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/demo/load"
 	"github.com/stepkeeper/stepkeeper/demo/services"
 	"github.com/stepkeeper/stepkeeper/demo/stage"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -30,11 +32,11 @@ type coordinator struct {
 	o        Options
 	book     *stage.Book
 	operator *stage.Operator
-	screen   screen
+	screen   *screen
 	rng      *rand.Rand
 	began    time.Time
 
-	lines    int
+	lines    [][]byte
 	idle     *time.Timer // ends the run after Options.Patience without progress
 	done     int         // number of responses and final outcomes so far
 	outageAt int         // the outage starts when this number of lines have a final outcome
@@ -65,9 +67,8 @@ func (d *coordinator) coordinate(ctx context.Context) error {
 	d.firstUp = up
 	d.screen.event("stepkeeper is ready after %d ms", up.Milliseconds())
 
-	feed := &feeder{engine: d.Engine, book: d.book, perSec: d.o.PerSec}
 	var feeding sync.WaitGroup
-	feeding.Go(func() { feed.run(limited) })
+	feeding.Go(func() { d.feed(limited) })
 	err = d.watch(limited)
 	idle := errors.Is(context.Cause(limited), errIdle)
 	cancel(nil)
@@ -88,7 +89,7 @@ func (d *coordinator) progress(p stage.Progress) {
 }
 
 func (d *coordinator) drawFaults() {
-	lines := float64(d.lines)
+	lines := float64(len(d.lines))
 	d.outageAt = int(lines * (0.10 + 0.10*d.rng.Float64()))
 	for n := range d.o.Kills {
 		at := 0.30 + 0.30*(float64(n)+d.rng.Float64())/float64(d.o.Kills)
@@ -207,4 +208,44 @@ func (d *coordinator) handleStopped(ctx context.Context) error {
 		}
 	}
 	return ctx.Err()
+}
+
+const (
+	senders           = 16
+	pauseWithoutReply = 50 * time.Millisecond
+)
+
+// feed submits the lines of the input, one order each, at an even pace. It submits a line again until it has a
+// response, because Stepkeeper is killed meanwhile. Submitting a line again is harmless.
+func (d *coordinator) feed(ctx context.Context) {
+	r := load.Request{Orders: len(d.lines), Concurrency: senders, PerSecond: float64(d.o.PerSec)}
+	_, _ = load.Run(ctx, r, func(place int) error { // The only error is the end of ctx.
+		for !d.submit(ctx, place) {
+			if err := port.Sleep(ctx, pauseWithoutReply); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// submit submits a line once. It reports whether the line has its final response.
+func (d *coordinator) submit(ctx context.Context, place int) (answered bool) {
+	_ = d.Engine.Client().SubmitMany(ctx, bytes.NewReader(d.lines[place]), func(r client.Result) {
+		var refusal *client.Error
+		switch {
+		case r.Accepted:
+			d.book.Accept(place, r.OrderID)
+			answered = true
+		case errors.As(r.Err, &refusal) && forGood(refusal):
+			d.book.Refuse(place, refusal.Code)
+			answered = true
+		}
+	})
+	return answered
+}
+
+// forGood reports whether the server would refuse the line every time.
+func forGood(e *client.Error) bool {
+	return e.RetryAfter == 0 && !errors.Is(e, client.ErrInternal) && e.Code != "internal"
 }

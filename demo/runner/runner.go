@@ -1,3 +1,11 @@
+// Package runner implements `stepkeeper demo`. It starts four unreliable remote services, and Stepkeeper as a
+// separate process.
+//
+// The runner submits orders, stops one service for a while, and acts as the operator. It also kills
+// Stepkeeper with SIGKILL and starts it again. After all orders have ended, the runner audits the ledgers of
+// the services.
+//
+// The runner uses only the documented HTTP API of Stepkeeper.
 package runner
 
 import (
@@ -79,16 +87,15 @@ func run(ctx context.Context, o Options, dir string) (report Report, err error) 
 	if err := os.WriteFile(st.File("agents.yaml"), services.AgentsFile(st.Fleet.URL()), 0o600); err != nil {
 		return report, err
 	}
-	book := &stage.Book{}
-	for line := range bytes.Lines(o.Orders) {
-		book.Add(bytes.TrimSuffix(line, []byte("\n")))
-	}
-	lines := book.Progress().Lines
+	lines := bytes.Split(bytes.TrimSuffix(o.Orders, []byte("\n")), []byte("\n"))
 	d := &coordinator{
-		Stage: st, o: o, book: book, lines: lines, began: began,
+		Stage: st, o: o, book: &stage.Book{}, lines: lines, began: began,
 		rng:      rand.New(rand.NewPCG(o.Seed, 0x6b696c6c)),
 		operator: stage.NewOperator(st.Fleet, st.Engine.Client),
-		screen:   newScreen(o.Out, o.Terminal, lines),
+		screen:   newScreen(o.Out, o.Terminal, len(lines)),
+	}
+	for _, line := range lines {
+		d.book.Add(line)
 	}
 	err = d.coordinate(ctx)
 	d.screen.close()

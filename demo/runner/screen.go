@@ -14,94 +14,77 @@ import (
 
 const plainEvery = 2 * time.Second
 
-// screen shows the progress of the demo. Its methods may be called concurrently.
-type screen interface {
-	update(p stage.Progress)
-	event(format string, args ...any)
-	close()
-}
-
-func newScreen(out io.Writer, terminal bool, lines int) screen {
-	if terminal {
-		return newBarScreen(out, lines)
-	}
-	return &plainScreen{out: out, began: time.Now()}
-}
-
-type plainScreen struct {
-	mu    sync.Mutex
-	out   io.Writer
+// screen shows the progress of the demo: a bar on a terminal, and else a line now and then. One goroutine calls
+// update; any may call event.
+type screen struct {
 	began time.Time
-	last  time.Time
-}
-
-func (s *plainScreen) update(p stage.Progress) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if time.Since(s.last) < plainEvery {
-		return
-	}
-	s.last = time.Now()
-	fmt.Fprintf(s.out, "%s  %s\n", since(s.began), line(p, time.Since(s.began)))
-}
-
-func (s *plainScreen) event(format string, args ...any) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	fmt.Fprintf(s.out, "%s  * %s\n", since(s.began), fmt.Sprintf(format, args...))
-}
-
-func (s *plainScreen) close() {}
-
-type barScreen struct {
-	all   *mpb.Progress
+	pool  *mpb.Progress // nil without a terminal
 	bar   *mpb.Bar
-	began time.Time
-	mu    sync.Mutex
-	now   stage.Progress
+	last  time.Time // when update wrote a line
+
+	writing sync.Mutex
+	out     io.Writer
+
+	mu  sync.Mutex // not held while the bar is written, which reads now
+	now stage.Progress
 }
 
-func newBarScreen(out io.Writer, lines int) *barScreen {
-	s := &barScreen{began: time.Now()}
-	s.all = mpb.New(mpb.WithOutput(out), mpb.WithAutoRefresh(), mpb.WithWidth(28))
-	s.bar = s.all.AddBar(int64(max(1, lines)),
-		mpb.PrependDecorators(decor.Any(func(decor.Statistics) string { return since(s.began) + " " })),
-		mpb.AppendDecorators(decor.Any(func(decor.Statistics) string {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			return " " + line(s.now, time.Since(s.began))
-		})),
-	)
+func newScreen(out io.Writer, terminal bool, lines int) *screen {
+	s := &screen{out: out, began: time.Now()}
+	if terminal {
+		s.pool = mpb.New(mpb.WithOutput(out), mpb.WithAutoRefresh(), mpb.WithWidth(28))
+		s.bar = s.pool.AddBar(int64(max(1, lines)),
+			mpb.PrependDecorators(decor.Any(func(decor.Statistics) string { return s.since() + " " })),
+			mpb.AppendDecorators(decor.Any(func(decor.Statistics) string { return " " + s.line() })),
+		)
+		s.out = s.pool
+	}
 	return s
 }
 
-func (s *barScreen) update(p stage.Progress) {
+func (s *screen) update(p stage.Progress) {
 	s.mu.Lock()
 	s.now = p
 	s.mu.Unlock()
-	s.bar.SetCurrent(int64(p.Ends()))
+	switch {
+	case s.bar != nil:
+		s.bar.SetCurrent(int64(p.Ends()))
+	case time.Since(s.last) >= plainEvery:
+		s.last = time.Now()
+		s.write("", s.line())
+	}
 }
 
-func (s *barScreen) event(format string, args ...any) {
-	// The write fails after the bar is complete. The event is then not shown.
-	_, _ = fmt.Fprintf(s.all, "%s  * %s\n", since(s.began), fmt.Sprintf(format, args...))
+func (s *screen) event(format string, args ...any) { s.write("* ", fmt.Sprintf(format, args...)) }
+
+func (s *screen) write(mark, text string) {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	// A bar that is complete takes no more lines, and the write fails. The line is not shown then.
+	fmt.Fprintf(s.out, "%s  %s%s\n", s.since(), mark, text)
 }
 
-func (s *barScreen) close() {
-	s.bar.Abort(false)
-	s.all.Wait()
+func (s *screen) close() {
+	if s.bar != nil {
+		s.bar.Abort(false)
+		s.pool.Wait()
+	}
 }
 
-func line(p stage.Progress, d time.Duration) string {
+func (s *screen) line() string {
+	s.mu.Lock()
+	p := s.now
+	s.mu.Unlock()
+	took := time.Since(s.began)
 	left := ""
 	if n := p.Ends(); n > 0 && n < p.Lines {
-		rest := time.Duration(float64(d) * float64(p.Lines-n) / float64(n))
+		rest := time.Duration(float64(took) * float64(p.Lines-n) / float64(n))
 		left = fmt.Sprintf("  about %v left", rest.Round(time.Second))
 	}
 	return fmt.Sprintf(
 		"submitted %d/%d  processed %d  undone %d  refused %d  error %d  in flight %d  %.0f orders/s%s",
 		p.Answered, p.Lines, p.Processed, p.Undone, p.Refused, p.Error, p.Open,
-		float64(p.Processed+p.Undone)/max(d.Seconds(), 0.001), left)
+		float64(p.Processed+p.Undone)/max(took.Seconds(), 0.001), left)
 }
 
-func since(t time.Time) string { return fmt.Sprintf("%5.1f s", time.Since(t).Seconds()) }
+func (s *screen) since() string { return fmt.Sprintf("%5.1f s", time.Since(s.began).Seconds()) }

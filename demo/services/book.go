@@ -17,16 +17,18 @@ type row struct {
 	Amount int64     `json:"amount"`
 	Unit   string    `json:"unit"`
 	Output string    `json:"output"` // output of the call as JSON
-	Parts  []part    `json:"parts"`
+	Parts  []part    `json:"parts,omitempty"`
 	At     time.Time `json:"at"`
 }
 
-// part is the quantity that a do takes from one account, and that its undo returns. An account is the stock of a SKU,
-// the money of a card, or the capacity of a service.
+// part is the quantity that a do takes from one account, and that its undo returns. An account is the stock of a SKU
+// or the money of a card.
 type part struct {
-	Account  string `json:"account"`
-	Quantity int64  `json:"quantity"`
-	Balance  int64  `json:"balance"` // balance of the account after the row
+	Account  string   `json:"account"`
+	Quantity int64    `json:"quantity"`
+	Balance  int64    `json:"balance"` // balance of the account after the row
+	opening  int64    // balance of the account before its first row
+	lacking  *refusal // error if the account does not have the quantity
 }
 
 // book is what a service has done. It appends each row to the service's ledger.
@@ -72,7 +74,7 @@ func (b *book) perform(key string, input []byte) (string, error) {
 		// even if the effect was undone.
 		return h.output, nil
 	}
-	r, err := b.read(key, input)
+	r, err := b.read(key, readInput(input))
 	if err != nil {
 		return "", err
 	}
@@ -135,11 +137,11 @@ func (b *book) add(r row, sign int64) error {
 			balance, known = b.balances[p.Account]
 		}
 		if !known {
-			balance = b.opening(p.Account)
+			balance = p.opening
 		}
 		p.Balance = balance + sign*p.Quantity
 		if p.Balance < 0 {
-			return b.lacking(p.Account)
+			return p.lacking
 		}
 		after[p.Account] = p.Balance
 	}

@@ -61,6 +61,15 @@ type drawn struct {
 	coin    bool // choice between two forms of the same fault
 }
 
+func (d drawn) count(c *Counts) {
+	if d.slow {
+		c.Faults[Slow]++
+	}
+	if d.fault != "" {
+		c.Faults[d.fault]++
+	}
+}
+
 // faultOf returns the fault of a call. The result depends only on a hash of the arguments, so that the
 // sequence of the calls does not matter.
 func (r Rates) faultOf(seed uint64, service, operation, key string, call int) drawn {

@@ -1,13 +1,48 @@
+// Package services implements the four remote services of the demo: inventory, payment, shipping and
+// notification. They share an HTTP server on the loopback interface, and each has its own ledger. The
+// services fail on purpose. They do not depend on Stepkeeper.
+//
+// The services have these endpoints:
+//
+//	POST /<service>/<operation>            Idempotency-Key: <key>, body = input   2xx = output
+//	GET  /<service>/<operation>?key=<key>  200 = the effect stands, 404 = it does not
+//
+//	service       operations        grade
+//	inventory     reserve, release  fenced: after a release, a reserve with the same key is refused
+//	payment       charge, refund    idempotent: a refund without a charge succeeds without effect
+//	shipping      book, cancel      plain: every accepted call books or cancels a parcel
+//	notification  confirm           idempotent, without undo
+//
+// The operations have these inputs and outputs. The services ignore other members of an input:
+//
+//	reserve  {"items":[{"sku":"MUG-01","quantity":2}]}           {"reservationId":"…"}
+//	charge   {"card":"tok_…","amount":1999,"currency":"EUR"}     {"chargeId":"…", …}    minor units
+//	book     {"shipTo":{"country":"DE"}}                         {"shipmentId":"…"}
+//	confirm  anything                                            {"messageId":"…"}
+//
+// An undo needs only the key. A service refuses a call with one of two statuses:
+//
+//   - 422 if the call can never succeed
+//   - 409 if the key was released before, or if there is nothing to cancel
+//
+// The body of a refusal is {"error":{"code","message"}}.
+//
+// A ledger is a file to which a service only appends. Each line is one row as a JSON object, with its kind, key,
+// amount, unit, output and time. The kind is do, undo or fence. A fence is a row for an undo that found no do. The
+// parts of a row are the quantities that it has moved, by account, such as a card, and the balances after that.
 package services
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -73,8 +108,8 @@ func (f *Fleet) start(ctx context.Context, o Options) error {
 			return err
 		}
 		srv := &server{
-			book: b, seed: o.Seed, rates: o.Rates[s.name], ctx: ctx, tally: newTally(), slowFor: o.SlowFor,
-			hangFor: o.HangFor,
+			book: b, seed: o.Seed, rates: o.Rates[s.name], ctx: ctx, slowFor: o.SlowFor, hangFor: o.HangFor,
+			counts: Counts{Faults: map[Fault]int{}}, requests: map[string]int{},
 		}
 		f.servers[s.name] = srv
 		mux.Handle("/"+s.name+"/", http.StripPrefix("/"+s.name, srv))
@@ -161,9 +196,6 @@ func (f *Fleet) FirstCall() (time.Time, bool) {
 	return time.Unix(0, n), n != 0
 }
 
-// Counts returns the present counts of a service.
-func (f *Fleet) Counts(name string) Counts { return f.servers[name].tally.snapshot() }
-
 // Drain stops the services and waits until every call has ended, including late effects. After Drain, no
 // ledger changes any more. Drain returns an error if ctx ends first.
 func (f *Fleet) Drain(ctx context.Context) error {
@@ -185,4 +217,71 @@ func (f *Fleet) Close() error {
 		errs = append(errs, s.ledger.Close())
 	}
 	return errors.Join(errs...)
+}
+
+// settings holds the settings of every agent. The services fail in about one of twelve calls. The circuit
+// breaker must not open because of these failures.
+const settings = `    concurrency: 32
+    allow: {loopback: true}
+    breaker: {failures: 10, window: 20, delay: 2s}
+`
+
+// AgentsFile returns an agents file for the services at an address. The agents whose names are in external run outside
+// `stepkeeper dev`.
+//
+// The operations of the plain service have no check, although it could answer one: the operator resolves its calls in
+// doubt (P31, a plain service needs a ledger).
+func AgentsFile(url string, external ...string) []byte {
+	var b bytes.Buffer
+	b.WriteString("agents:\n")
+	for _, s := range all() {
+		if slices.Contains(external, s.name) {
+			fmt.Fprintf(&b, "  %s: {external: true}\n", s.name)
+			continue
+		}
+		fmt.Fprintf(&b, "  %s:\n    url: %q\n%s    operations:\n", s.name, url+"/"+s.name, settings)
+		for _, op := range s.operations() {
+			check := ""
+			if s.grade != plain {
+				check = fmt.Sprintf("check: {method: GET, path: %q}", "/"+op+"?key={key}")
+			}
+			fmt.Fprintf(&b, "      %s: {%s}\n", op, check)
+		}
+	}
+	return b.Bytes()
+}
+
+// Counts holds the numbers of requests and faults of one service.
+type Counts struct {
+	Calls   int           `json:"calls"`   // POST requests, including requests with a fault
+	Repeats int           `json:"repeats"` // calls with the operation and key of an earlier call
+	Checks  int           `json:"checks"`  // GET requests
+	Refused int           `json:"refused"` // calls that were refused with 409 or 422
+	Outage  int           `json:"duringOutage"`
+	Faults  map[Fault]int `json:"faults"`
+}
+
+// count changes the counts.
+func (s *server) count(f func(c *Counts)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f(&s.counts)
+}
+
+// next counts a request of a kind for a key. It returns the number of these requests so far.
+func (s *server) next(kind, key string) (n int) {
+	s.count(func(*Counts) {
+		s.requests[kind+" "+key]++
+		n = s.requests[kind+" "+key]
+	})
+	return n
+}
+
+// Counts returns the present counts of a service.
+func (f *Fleet) Counts(name string) (counts Counts) {
+	f.servers[name].count(func(c *Counts) {
+		counts = *c
+		counts.Faults = maps.Clone(c.Faults)
+	})
+	return counts
 }

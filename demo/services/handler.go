@@ -26,8 +26,11 @@ type server struct {
 	seed             uint64
 	rates            Rates
 	slowFor, hangFor time.Duration
-	tally            *tally
 	ctx              context.Context // ends with the program, so that an effect continues without its caller
+
+	mu       sync.Mutex
+	counts   Counts
+	requests map[string]int // number of requests by kind and key
 
 	faultless  atomic.Bool
 	busy       atomic.Int64
@@ -65,15 +68,30 @@ func (s *server) call(w http.ResponseWriter, r *http.Request, operation string) 
 		})
 		return
 	}
-	f := s.faultOf(operation, key, s.tally.call(operation, key))
-	s.pause(r.Context(), f.latency)
-	if s.down.Load() {
-		s.tally.add(func(c *Counts) { c.Outage++ })
-		spoil(w, f.coin)
+	n := s.next(operation, key)
+	s.count(func(c *Counts) {
+		c.Calls++
+		if n > 1 {
+			c.Repeats++
+		}
+	})
+	f := s.faultOf(operation, key, n)
+	if s.delayed(w, r, f) {
 		return
 	}
-	s.tally.fault(f)
+	s.count(f.count)
 	s.carryOut(w, r, operation, key, input, f)
+}
+
+// delayed waits for the latency of a request. It reports whether an outage has taken the request.
+func (s *server) delayed(w http.ResponseWriter, r *http.Request, f drawn) bool {
+	s.pause(r.Context(), f.latency)
+	if !s.down.Load() {
+		return false
+	}
+	s.count(func(c *Counts) { c.Outage++ })
+	spoil(w, f.coin)
+	return true
 }
 
 // faultOf returns the fault of a call. The parameter call is the number of the call for the same operation
@@ -197,7 +215,7 @@ func (s *server) effect(operation, key string, input []byte) (output string, err
 func (s *server) fail(w http.ResponseWriter, err error) {
 	var no *refusal
 	if errors.As(err, &no) {
-		s.tally.add(func(c *Counts) { c.Refused++ })
+		s.count(func(c *Counts) { c.Refused++ })
 		answerError(w, no)
 		return
 	}
@@ -208,16 +226,13 @@ func (s *server) fail(w http.ResponseWriter, err error) {
 // but a response with a result is never wrong.
 func (s *server) check(w http.ResponseWriter, r *http.Request, operation string) {
 	key := r.URL.Query().Get("key")
-	s.tally.add(func(c *Counts) { c.Checks++ })
-	f := s.faultOf("check "+operation, key, s.tally.next("check "+operation+" "+key))
-	s.pause(r.Context(), f.latency)
-	if s.down.Load() {
-		s.tally.add(func(c *Counts) { c.Outage++ })
-		spoil(w, f.coin)
+	s.count(func(c *Counts) { c.Checks++ })
+	f := s.faultOf("check "+operation, key, s.next("check "+operation, key))
+	if s.delayed(w, r, f) {
 		return
 	}
 	if f.fault == Before {
-		s.tally.fault(f)
+		s.count(f.count)
 		spoil(w, true)
 		return
 	}

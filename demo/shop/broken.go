@@ -6,104 +6,58 @@ import (
 	"strings"
 )
 
-// A breaking makes a broken line for a place in the file. Its parameters are the lines before and after the
-// place.
-type breaking func(before, after []byte) []byte
+// broken lists every kind of broken line once or twice: the valid line of its place, with a member that is
+// replaced by other JSON, or left out if there is none. The server must refuse each of these lines, except for
+// the lines that are repeated.
+var broken = []struct{ member, json string }{
+	{"orderId", ""},
+	{repeated, ""},
+	{"orderId", `""`},
+	{"orderId", `"../../etc/passwd"`},
+	{otherContent, ""},
+	{"orderId", `"` + strings.Repeat("x", 300) + `"`},
+	{"orderId", `"bell\u0007"`},
+	{"orderId", "4711"},
+	{"workflow", `"no-such-workflow"`},
+	{repeated, ""},
+	{"workflow", `["order"]`},
+	{"oder", `{"items":1}`}, // unknown field, as after a typing error
+	{"order", ""},
+	{"schema", `"1"`},
+	{"priority", `"urgent"`},
+	{"deadline", `"tomorrow"`},
+	{otherContent, ""},
+	{"replyTo", `"https://sqs.example.com/1/foreign-queue"`},
+	{cutOff, ""},
+	{"order", "{\"name\":\"\xff\xfe\"}"},
+	{"order", strings.Repeat("[", 9_999) + strings.Repeat("]", 9_999)},
+}
 
-// broken returns every kind of broken line once or twice. The server must refuse each of these lines, except
-// for the lines that again makes.
-func broken() []breaking {
-	return []breaking{
-		without("orderId"),
-		again,
-		with("orderId", ""),
-		with("orderId", "../../etc/passwd"),
-		otherContent,
-		with("orderId", strings.Repeat("x", 300)),
-		with("orderId", "bell\u0007"),
-		with("orderId", 4711),
-		with("workflow", "no-such-workflow"),
-		again,
-		with("workflow", []string{"order"}),
-		with("oder", map[string]int{"items": 1}), // unknown field, as after a typing error
-		without("order"),
-		with("schema", "1"),
-		with("priority", "urgent"),
-		with("deadline", "tomorrow"),
-		otherContent,
-		with("replyTo", "https://sqs.example.com/1/foreign-queue"),
-		cutOff,
-		wrongUTF8,
-		tooDeep,
+// Kinds of broken lines that are no matter of one member.
+const (
+	repeated     = "repeated"      // the previous line, as after a lost response; nothing happens twice
+	otherContent = "other content" // the ID of the previous order, with other content
+	cutOff       = "cut off"
+)
+
+// spoil makes a broken line for a place in the file, from the lines before and after the place.
+func spoil(member, value string, before, after []byte) []byte {
+	switch member {
+	case repeated:
+		return before
+	case otherContent:
+		return bytes.Replace(before, []byte(`"quantity":`), []byte(`"quantity":1`), 1)
+	case cutOff:
+		return after[:len(after)/2]
 	}
-}
-
-// again repeats the previous line, as a sender does after a lost response. The server accepts the line, but
-// nothing happens twice.
-func again(before, _ []byte) []byte { return before }
-
-// otherContent returns an order with the ID of the previous order and different content.
-func otherContent(before, _ []byte) []byte {
-	return bytes.Replace(before, []byte(`"quantity":`), []byte(`"quantity":1`), 1)
-}
-
-func without(field string) breaking {
-	return func(_, after []byte) []byte {
-		fields := fieldsOf(after)
-		delete(fields, field)
-		return encode(fields)
-	}
-}
-
-func with(field string, value any) breaking {
-	return func(_, after []byte) []byte {
-		fields := fieldsOf(after)
-		fields["orderId"] = encode("bad-" + field)
-		fields[field] = encode(value)
-		return encode(fields)
-	}
-}
-
-func cutOff(_, after []byte) []byte { return after[:len(after)/2] }
-
-func wrongUTF8(_, after []byte) []byte {
-	return bytes.Replace(withID(after, "bad-utf8"), []byte(`"name":"`), []byte("\"name\":\"\xff\xfe"), 1)
-}
-
-func tooDeep(_, after []byte) []byte {
-	const depth = 10_000
-	fields := fieldsOf(withID(after, "bad-depth"))
-	fields["order"] = []byte(strings.Repeat("[", depth-1) + strings.Repeat("]", depth-1))
-	return encodeRaw(fields)
-}
-
-func withID(line []byte, id string) []byte {
-	fields := fieldsOf(line)
-	fields["orderId"] = encode(id)
-	return encode(fields)
-}
-
-func fieldsOf(line []byte) map[string]json.RawMessage {
 	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(line, &fields); err != nil {
+	if err := json.Unmarshal(after, &fields); err != nil {
 		panic(err) // The line was encoded in this package.
 	}
-	return fields
-}
-
-// encodeRaw encodes fields that are nested too deeply for the standard encoder.
-func encodeRaw(fields map[string]json.RawMessage) []byte {
-	var b bytes.Buffer
-	for _, name := range []string{"schema", "orderId", "workflow", "order"} {
-		if b.Len() == 0 {
-			b.WriteByte('{')
-		} else {
-			b.WriteByte(',')
-		}
-		b.Write(encode(name))
-		b.WriteByte(':')
-		b.Write(fields[name])
+	fields["orderId"] = encode("bad-" + member)
+	fields[member] = json.RawMessage(value)
+	if value == "" {
+		delete(fields, member)
 	}
-	b.WriteByte('}')
-	return b.Bytes()
+	return encode(fields)
 }

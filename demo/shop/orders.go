@@ -1,3 +1,5 @@
+// Package shop generates the orders of a realistic shop. It also computes the effects that each order should
+// have at the remote services.
 package shop
 
 import (
@@ -7,6 +9,8 @@ import (
 	"iter"
 	"math/rand/v2"
 	"slices"
+
+	"github.com/stepkeeper/stepkeeper/demo/audit"
 )
 
 type item struct {
@@ -67,18 +71,17 @@ func Good(seed uint64) iter.Seq[[]byte] {
 // Orders returns the orders of `stepkeeper demo` as 1,000 lines of JSON. The broken lines are spread among
 // the valid lines. The result is always the same.
 func Orders() []byte {
-	bad := broken()
 	var good [][]byte
 	for line := range Good(1) {
-		if len(good) == 1000-len(bad) {
+		if len(good) == 1000-len(broken) {
 			break
 		}
 		good = append(good, line)
 	}
 	lines := slices.Clone(good)
-	for n, b := range slices.Backward(bad) {
-		at := (n + 1) * len(good) / (len(bad) + 1)
-		lines = slices.Insert(lines, at, b(good[at-1], good[at]))
+	for n, b := range slices.Backward(broken) {
+		at := (n + 1) * len(good) / (len(broken) + 1)
+		lines = slices.Insert(lines, at, spoil(b.member, b.json, good[at-1], good[at]))
 	}
 	return append(bytes.Join(lines, []byte("\n")), '\n')
 }
@@ -162,3 +165,28 @@ func rare(rng *rand.Rand, n int, o *order, digital bool) {
 }
 
 func pick(rng *rand.Rand, from []string) string { return from[rng.IntN(len(from))] }
+
+// Expectation returns the ID of an order and the effects that the order should have at the services. A value
+// that cannot be read from the text is zero in the result. If the server processes such a text, the audit
+// reports a violation.
+func Expectation(text []byte) (string, audit.Order) {
+	var head struct {
+		OrderID string          `json:"orderId"`
+		Order   json.RawMessage `json:"order"`
+	}
+	if json.Unmarshal(text, &head) != nil {
+		return "", audit.Order{}
+	}
+	var o order
+	expect := audit.Order{ID: head.OrderID}
+	if json.Unmarshal(head.Order, &o) != nil {
+		return head.OrderID, expect
+	}
+	expect.Currency = o.Currency
+	for _, i := range o.Items {
+		expect.Units += int64(i.Quantity)
+		expect.Amount += int64(i.Quantity) * i.UnitPrice
+		expect.Physical = expect.Physical || i.Physical
+	}
+	return head.OrderID, expect
+}

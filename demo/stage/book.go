@@ -23,7 +23,6 @@ type Book struct {
 }
 
 type line struct {
-	text              []byte
 	id                string      // ID of the order; "" if the line cannot be parsed
 	expect            audit.Order // expected effects if the order is accepted and processed
 	accepted, refused bool
@@ -59,7 +58,7 @@ func (p Progress) Ends() int { return p.Processed + p.Undone + p.Refused + p.Rep
 
 // Add adds a line and returns the line's place in the book.
 func (b *Book) Add(text []byte) int {
-	l := line{text: text}
+	l := line{}
 	l.id, l.expect = shop.Expectation(text)
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -79,27 +78,6 @@ func (b *Book) order(id string, expect audit.Order) *order {
 		b.orders[id] = &order{expect: expect}
 	}
 	return b.orders[id]
-}
-
-// Text returns the line at a place.
-func (b *Book) Text(place int) []byte {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.lines[place].text
-}
-
-// Open returns the places of the lines without a response, in the sequence of the file. The sequence matters
-// for lines with the same ID.
-func (b *Book) Open() []int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	var places []int
-	for i, l := range b.lines {
-		if !l.accepted && !l.refused {
-			places = append(places, i)
-		}
-	}
-	return places
 }
 
 // Accept records that the server acknowledged a line. It does nothing if the line already has a response.

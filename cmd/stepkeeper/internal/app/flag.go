@@ -64,6 +64,24 @@ var sections = []Section{
 	RecordFlags, FileFlags, ServerFlags, AlertFlags, LogFlags, SearchFlags, OutputFlags, Target, EveryCommand,
 }
 
+// Flag returns a flag of the section.
+func (s Section) Flag(name string, to any, text string) Flag {
+	return Flag{In: s, Name: name, To: to, Text: text}
+}
+
+// Within returns the flag with limits. The limit "" means none.
+func (about Flag) Within(least, most string) Flag {
+	about.Least = least
+	about.Most = most
+	return about
+}
+
+// Offers returns the flag with completions.
+func (about Flag) Offers(offer Offer) Flag {
+	about.Offer = offer
+	return about
+}
+
 // Whole is a flag that the user may repeat. Commas do not split its values.
 type Whole struct{ To *[]string }
 

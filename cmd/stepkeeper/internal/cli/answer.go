@@ -43,18 +43,12 @@ var answerText = app.Text{
 func newAnswer(a *app.App) *cobra.Command {
 	o := &answerOptions{orderCommand: newOrderCommand(a, "answer")}
 	flags := []app.Flag{
-		{
-			In: app.AnswerFlags, Name: "event", To: &o.event,
-			Text: "STEP is the name of an event: answer every step that waits for it, now or later",
-		},
-		{
-			In: app.AnswerFlags, Name: "round", To: &o.round, Least: "0",
-			Text: "`number` of the round that you saw (default: the latest one)",
-		},
-		{
-			In: app.AnswerFlags, Name: "token", To: &o.token,
-			Text: "answer with a `token`, the last part of a link; it names the step and the person, so leave STEP out",
-		},
+		app.AnswerFlags.Flag("event", &o.event,
+			"STEP is the name of an event: answer every step that waits for it, now or later"),
+		app.AnswerFlags.Flag("round", &o.round,
+			"`number` of the round that you saw (default: the latest one)").Within("0", ""),
+		app.AnswerFlags.Flag("token", &o.token,
+			"answer with a `token`, the last part of a link; it names the step and the person, so leave STEP out"),
 	}
 	return a.Command(answerText, o.flags("answer", flags), func(cmd *cobra.Command, given []string) error {
 		o.ids = given

@@ -26,10 +26,9 @@ var approvalsText = app.Text{
 
 func newApprovals(a *app.App) *cobra.Command {
 	workflow := ""
-	flags := []app.Flag{{
-		In: app.WhichOrders, Name: "workflow", To: &workflow, Offer: app.Workflows,
-		Text: "orders of this workflow (`name`)",
-	}}
+	flags := []app.Flag{
+		app.WhichOrders.Flag("workflow", &workflow, "orders of this workflow (`name`)").Offers(app.Workflows),
+	}
 	return a.Command(approvalsText, flags, func(cmd *cobra.Command, _ []string) error {
 		open, err := app.Ask(cmd.Context(), a, "open approvals",
 			func(c *client.Client, ctx context.Context) ([]client.Approval, error) {

@@ -38,10 +38,8 @@ func whereFlag(to *map[string]string, text string) app.Flag {
 	for i, state := range bulk.States {
 		words[i] = "state=" + string(state)
 	}
-	return app.Flag{
-		In: app.WhichOrders, Name: "where", To: to, Offer: app.Offer{Suggest: words},
-		Text: "select orders by `KEY=VALUE,...`: " + strings.Join(bulk.Keys, ", ") + text,
-	}
+	return app.WhichOrders.Flag("where", to,
+		"select orders by `KEY=VALUE,...`: "+strings.Join(bulk.Keys, ", ")+text).Offers(app.Offer{Suggest: words})
 }
 
 // paceFlags returns the flags for the orders that --where selects.
@@ -49,19 +47,14 @@ func (o *orderCommand) paceFlags() []app.Flag {
 	pace := &o.Pace
 	*pace = bulk.Pace{Canary: 5, Rate: 10, StopAt: 0.2}
 	return []app.Flag{
-		{
-			In: app.PaceFlags, Name: "canary", To: &pace.Canary, Least: "0",
-			Text: "first send to this `number` of orders; the rest follows when those pass the step; 0 means no canary",
-		},
-		{In: app.PaceFlags, Name: "rate", To: &pace.Rate, Least: "0.001", Most: "1000", Text: "commands a `second`"},
-		{
-			In: app.PaceFlags, Name: "stop-at", To: &pace.StopAt, Least: "0", Most: "1",
-			Text: "stop when a larger `share` of orders fails again, 0 to 1",
-		},
-		{
-			In: app.PaceFlags, Name: "journal", To: &o.journal,
-			Text: "`file` for the list of orders and their results (default: bulk-ID.jsonl in this folder)",
-		},
+		app.PaceFlags.Flag("canary", &pace.Canary,
+			"first send to this `number` of orders; the rest follows when those pass the step; 0 means no canary").
+			Within("0", ""),
+		app.PaceFlags.Flag("rate", &pace.Rate, "commands a `second`").Within("0.001", "1000"),
+		app.PaceFlags.Flag("stop-at", &pace.StopAt,
+			"stop when a larger `share` of orders fails again, 0 to 1").Within("0", "1"),
+		app.PaceFlags.Flag("journal", &o.journal,
+			"`file` for the list of orders and their results (default: bulk-ID.jsonl in this folder)"),
 	}
 }
 
@@ -75,10 +68,9 @@ func (o *orderCommand) selectable(text app.Text, single, both []app.Flag) *cobra
 	}
 	pace := o.paceFlags()
 	flags := o.flags("command", slices.Concat(single, both, pace, []app.Flag{
-		whereFlag((*map[string]string)(&o.Where), "; in Error unless it names a state"), {
-			In: app.CommandFlags, Name: "dry-run", To: &o.dryRun,
-			Text: "send nothing; print what would happen to each order",
-		}, yesFlag(&o.yes),
+		whereFlag((*map[string]string)(&o.Where), "; in Error unless it names a state"),
+		app.CommandFlags.Flag("dry-run", &o.dryRun, "send nothing; print what would happen to each order"),
+		yesFlag(&o.yes),
 	}))
 	single = append(single, app.Flag{Name: "command-id"})
 	text.Args.What += ", or --where"

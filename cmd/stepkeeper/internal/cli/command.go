@@ -56,10 +56,9 @@ type verdictLine struct {
 
 // flags adds the flags of every command to orders. The argument noun is what keeps the sender's name and reason.
 func (o *orderCommand) flags(noun string, own []app.Flag) []app.Flag {
-	return slices.Concat(own, []app.Flag{{
-		In: app.CommandFlags, Name: "command-id", To: &o.id,
-		Text: "send the command under this `ID`; one ID takes effect once and gets one verdict",
-	}}, recordFlags(&o.By, &o.Reason, noun))
+	id := app.CommandFlags.Flag("command-id", &o.id,
+		"send the command under this `ID`; one ID takes effect once and gets one verdict")
+	return slices.Concat(own, []app.Flag{id}, recordFlags(&o.By, &o.Reason, noun))
 }
 
 // run checks the command, asks the user if its effect cannot be reverted, and sends it to the named orders.
@@ -268,4 +267,29 @@ func (o *orderCommand) print(id string, line verdictLine) {
 		return
 	}
 	fmt.Fprintf(a.Streams.Out, "%s: %s %s%s\n", id, name, a.Streams.Style().Good("accepted"), rest)
+}
+
+// The flags that several commands have.
+
+// recordFlags returns the flags of who did something and why. The parameter what keeps them.
+func recordFlags(by, reason *string, what string) []app.Flag {
+	return []app.Flag{
+		app.RecordFlags.Flag("by", by,
+			"your `name`, kept with the "+what+" (default: the user of this computer)"),
+		app.RecordFlags.Flag("reason", reason, "your reason as `text`, kept with the "+what),
+	}
+}
+
+func numberFlag(to *int) app.Flag {
+	return app.CommandFlags.Flag("command", to,
+		"refuse the command unless the order's command number is this `number` (default: the latest one)").Within("0", "")
+}
+
+func definitionFlag(to *string) app.Flag {
+	return app.CommandFlags.Flag("definition", to,
+		"definition of the workflow to move to: latest, or a `hash`").Offers(app.Offer{Suggest: []string{"latest"}})
+}
+
+func yesFlag(to *bool) app.Flag {
+	return app.Flag{In: app.CommandFlags, Name: "yes", To: to, Short: "y", Text: "do not ask first"}
 }

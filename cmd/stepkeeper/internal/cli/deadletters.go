@@ -60,11 +60,9 @@ func newDeadLetters(a *app.App) *cobra.Command {
 func newDeadLettersList(a *app.App) *cobra.Command {
 	o := &deadLetterOptions{app: a, limit: 10}
 	flags := []app.Flag{
-		{In: app.OutputFlags, Name: "body", To: &o.body, Text: "print the bodies of the messages of QUEUE"},
-		{
-			In: app.OutputFlags, Name: "limit", To: &o.limit, Least: "1", Most: "1000",
-			Text: "print at most this `number` of messages of QUEUE",
-		},
+		app.OutputFlags.Flag("body", &o.body, "print the bodies of the messages of QUEUE"),
+		app.OutputFlags.Flag("limit", &o.limit,
+			"print at most this `number` of messages of QUEUE").Within("1", "1000"),
 	}
 	return a.Command(deadLettersListText, flags, func(cmd *cobra.Command, given []string) error {
 		if len(given) == 1 {
@@ -98,14 +96,12 @@ var deadLettersDiscardText = app.Text{
 
 func (o *deadLetterOptions) flags() []app.Flag {
 	flags := []app.Flag{
-		{In: app.WhichMessages, Name: "all", To: &o.All, Text: "handle all messages of the queue instead of the IDs"},
-		{
-			In: app.CommandFlags, Name: "dry-run", To: &o.DryRun,
-			Text: "change nothing and write no file; print what would happen to each message",
-		},
+		app.WhichMessages.Flag("all", &o.All, "handle all messages of the queue instead of the IDs"),
+		app.CommandFlags.Flag("dry-run", &o.DryRun,
+			"change nothing and write no file; print what would happen to each message"),
 		yesFlag(&o.yes),
-		{In: app.PaceFlags, Name: "rate", To: &o.Rate, Least: "0.001", Most: "1000", Text: "messages a `second`"},
-		{In: app.RecordFlags, Name: "journal", To: &o.file, Text: "`file` for the record of each action"},
+		app.PaceFlags.Flag("rate", &o.Rate, "messages a `second`").Within("0.001", "1000"),
+		app.RecordFlags.Flag("journal", &o.file, "`file` for the record of each action"),
 	}
 	return append(flags, recordFlags(&o.By, &o.Reason, "record")...)
 }

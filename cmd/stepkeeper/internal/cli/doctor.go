@@ -43,9 +43,8 @@ func newDoctor(a *app.App) *cobra.Command {
 	}}
 	smoke := false
 	own := s.flags()
-	flags := append(own, app.Flag{
-		In: app.RunFlags, Name: "smoke", To: &smoke, Text: "send orders through the deployment, and audit the result",
-	})
+	flags := append(own, app.RunFlags.Flag("smoke", &smoke,
+		"send orders through the deployment, and audit the result"))
 	return a.Command(doctorText, flags, func(cmd *cobra.Command, _ []string) error {
 		if smoke {
 			return s.run(cmd.Context())

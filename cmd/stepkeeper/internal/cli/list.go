@@ -48,16 +48,11 @@ func newList(a *app.App) *cobra.Command {
 	o := &listOptions{app: a, limit: 50}
 	return a.Command(listText, []app.Flag{
 		whereFlag(&o.where, ""),
-		{In: app.WhichOrders, Name: "children", To: &o.children, Text: "child orders too"},
-		{
-			In: app.WhichOrders, Name: "damaged", To: &o.damaged,
-			Text: "only damaged orders that an actor has set aside, child orders too",
-		},
-		{In: app.OutputFlags, Name: "all", To: &o.all, Text: "print all pages, whatever --limit says"},
-		{
-			In: app.OutputFlags, Name: "limit", To: &o.limit, Least: "1",
-			Text: "print at most this `number` of orders",
-		},
+		app.WhichOrders.Flag("children", &o.children, "child orders too"),
+		app.WhichOrders.Flag("damaged", &o.damaged,
+			"only damaged orders that an actor has set aside, child orders too"),
+		app.OutputFlags.Flag("all", &o.all, "print all pages, whatever --limit says"),
+		app.OutputFlags.Flag("limit", &o.limit, "print at most this `number` of orders").Within("1", ""),
 	}, func(cmd *cobra.Command, _ []string) error { return runList(cmd.Context(), o) })
 }
 

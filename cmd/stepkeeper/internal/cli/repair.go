@@ -113,10 +113,10 @@ func newCancel(a *app.App) *cobra.Command {
 		}
 		return line, err
 	}
-	return o.selectable(cancelText, []app.Flag{{
-		In: app.CommandFlags, Name: "unknown", To: &unknown,
-		Text: "cancel an order that has not arrived too; it will not run when it arrives",
-	}}, nil)
+	return o.selectable(cancelText, []app.Flag{
+		app.CommandFlags.Flag("unknown", &unknown,
+			"cancel an order that has not arrived too; it will not run when it arrives"),
+	}, nil)
 }
 
 var resubmitText = app.Text{
@@ -146,14 +146,10 @@ func newResubmit(a *app.App) *cobra.Command {
 		return []client.CommandOption{client.NewDeadline(at), client.NewInput(o.Step, value)}, err
 	}
 	return o.selectable(resubmitText, []app.Flag{
-		{
-			In: app.OrderFlags, Name: "deadline", To: &deadline,
-			Text: "new deadline: a `time` in RFC 3339, or a duration from now (default: no deadline)",
-		},
-		{
-			In: app.OrderFlags, Name: "input", To: &input,
-			Text: "input of a step: `STEP=FILE` with a JSON value; FILE - reads standard input",
-		},
+		app.OrderFlags.Flag("deadline", &deadline,
+			"new deadline: a `time` in RFC 3339, or a duration from now (default: no deadline)"),
+		app.OrderFlags.Flag("input", &input,
+			"input of a step: `STEP=FILE` with a JSON value; FILE - reads standard input"),
 		numberFlag(&o.number),
 	}, []app.Flag{definitionFlag(&o.Definition)})
 }
@@ -222,10 +218,8 @@ func newResolve(a *app.App) *cobra.Command {
 		return []client.CommandOption{client.StepOutput(output)}, err
 	}
 	return o.selectable(resolveText, []app.Flag{
-		{
-			In: app.OrderFlags, Name: "step-output", To: &file,
-			Text: "`file` with the JSON value that the step returned; - reads standard input",
-		},
+		app.OrderFlags.Flag("step-output", &file,
+			"`file` with the JSON value that the step returned; - reads standard input"),
 		numberFlag(&o.number),
 	}, nil)
 }

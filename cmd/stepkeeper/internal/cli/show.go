@@ -47,10 +47,8 @@ the commands that the order accepts now, or from a printed time on. For an order
 func newShow(a *app.App) *cobra.Command {
 	o := &showOptions{app: a}
 	return a.Command(showText, []app.Flag{
-		{
-			In: app.OutputFlags, Name: "messages", To: &o.messages,
-			Text: "print only the messages of the history: what the order received and sent",
-		},
+		app.OutputFlags.Flag("messages", &o.messages,
+			"print only the messages of the history: what the order received and sent"),
 		{
 			Name: "raw", To: &o.raw,
 			Text: "print only the stored document, as JSON; its members may change in any version",

@@ -71,18 +71,13 @@ type smokeProblem struct {
 // flags returns the flags of `doctor --smoke`.
 func (s *smoke) flags() []app.Flag {
 	return []app.Flag{
-		{
-			In: app.RunFlags, Name: "orders", To: &s.report.Orders, Least: "1", Most: "100000",
-			Text: "with --smoke: `number` of orders to send",
-		},
-		{
-			In: app.RunFlags, Name: "workflow", To: &s.report.Workflow, Offer: app.Workflows,
-			Text: "with --smoke: `name` of the workflow",
-		},
-		{
-			In: app.RunFlags, Name: "order", To: &s.file, Offer: app.Files("json", "jsonl"),
-			Text: "with --smoke: `file` with the contents of orders, used in turn; needed for any workflow but order",
-		},
+		app.RunFlags.Flag("orders", &s.report.Orders,
+			"with --smoke: `number` of orders to send").Within("1", "100000"),
+		app.RunFlags.Flag("workflow", &s.report.Workflow,
+			"with --smoke: `name` of the workflow").Offers(app.Workflows),
+		app.RunFlags.Flag("order", &s.file,
+			"with --smoke: `file` with the contents of orders, used in turn; needed for any workflow but order").
+			Offers(app.Files("json", "jsonl")),
 	}
 }
 

@@ -47,14 +47,9 @@ change. With --output json each line is the whole order, or its summary.`,
 func newWatch(a *app.App) *cobra.Command {
 	o := &watchOptions{app: a, interval: time.Second, limit: 20}
 	flags := []app.Flag{
-		{
-			In: app.OutputFlags, Name: "interval", To: &o.interval, Least: "10ms",
-			Text: "how often to read the list (of a stack: 5s)",
-		},
-		{
-			In: app.OutputFlags, Name: "limit", To: &o.limit, Least: "1", Most: "1000",
-			Text: "`number` of newest orders to show",
-		},
+		app.OutputFlags.Flag("interval", &o.interval,
+			"how often to read the list (of a stack: 5s)").Within("10ms", ""),
+		app.OutputFlags.Flag("limit", &o.limit, "`number` of newest orders to show").Within("1", "1000"),
 	}
 	return a.Command(watchText, flags, func(cmd *cobra.Command, given []string) error {
 		if len(given) > 0 {

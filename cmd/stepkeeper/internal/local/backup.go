@@ -43,10 +43,7 @@ var backupText = app.Text{
 func NewBackup(a *app.App) *cobra.Command {
 	data := "data"
 	return a.Command(backupText, []app.Flag{
-		{
-			In: app.FileFlags, Name: "data", To: &data, Offer: app.Folders,
-			Text: "`folder` of the state of `stepkeeper dev`",
-		},
+		app.FileFlags.Flag("data", &data, "`folder` of the state of `stepkeeper dev`").Offers(app.Folders),
 	}, func(cmd *cobra.Command, args []string) error {
 		progress := a.Streams.Meanwhile("copying and checking the data", 0)
 		n, err := sqlite.Backup(cmd.Context(), data, args[0], token.FileName)

@@ -51,15 +51,10 @@ var consoleText = app.Text{
 func NewConsole(a *app.App) *cobra.Command {
 	o := &consoleOptions{app: a, listen: "127.0.0.1:8380"}
 	return serving(a.Command(consoleText, []app.Flag{
-		{
-			In: app.ServerFlags, Name: "listen", To: &o.listen,
-			Text: "loopback `address` to serve on; port 0 takes a free port",
-		},
-		{In: app.ServerFlags, Name: "read-only", To: &o.ReadOnly, Text: "refuse every action"},
-		{
-			In: app.ServerFlags, Name: "redact", To: &o.redact,
-			Text: "`file` with paths of members that the console hides, such as payment.card",
-		},
+		app.ServerFlags.Flag("listen", &o.listen, "loopback `address` to serve on; port 0 takes a free port"),
+		app.ServerFlags.Flag("read-only", &o.ReadOnly, "refuse every action"),
+		app.ServerFlags.Flag("redact", &o.redact,
+			"`file` with paths of members that the console hides, such as payment.card"),
 	},
 		func(cmd *cobra.Command, _ []string) error { return runConsole(cmd.Context(), o) }))
 }

@@ -38,15 +38,9 @@ The same seed misbehaves in the same way.`,
 func NewDemo(a *app.App) *cobra.Command {
 	o := &demoOptions{app: a, Options: runner.Defaults()}
 	return a.Command(demoText, []app.Flag{
-		{
-			In: app.RunFlags, Name: "seed", To: &o.Seed,
-			Text: "`number` that decides the misbehaviour and the moment of the crash",
-		},
-		{In: app.FileFlags, Name: "keep-files", To: &o.keep, Text: "keep the services' ledgers, the data and the log"},
-		{
-			In: app.FileFlags, Name: "report", To: &o.Report, Offer: app.Files("json"),
-			Text: "`file` for the figures, JSON",
-		},
+		app.RunFlags.Flag("seed", &o.Seed, "`number` that decides the misbehaviour and the moment of the crash"),
+		app.FileFlags.Flag("keep-files", &o.keep, "keep the services' ledgers, the data and the log"),
+		app.FileFlags.Flag("report", &o.Report, "`file` for the figures, JSON").Offers(app.Files("json")),
 	},
 		func(cmd *cobra.Command, _ []string) error { return runDemo(cmd.Context(), o) })
 }

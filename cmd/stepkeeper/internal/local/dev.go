@@ -122,90 +122,53 @@ func NewDev(a *app.App) *cobra.Command {
 
 func (o *devOptions) flags() []app.Flag {
 	return append(o.reportFlags(), []app.Flag{
-		{
-			In: app.FileFlags, Name: "agents", To: &o.Agents, Offer: app.Files("yaml", "yml"),
-			Text: "`file` that names the agents: services by HTTP or on AWS, and agents that attach to their queues " +
-				"(default: agents.yaml, if it exists)",
-		},
-		{
-			In: app.FileFlags, Name: "data", To: &o.Data, Offer: app.Folders,
-			Text: "`folder` of the state; dev makes a missing one",
-		},
+		app.FileFlags.Flag("agents", &o.Agents,
+			"`file` that names the agents: services by HTTP or on AWS, and agents that attach to their queues "+
+				"(default: agents.yaml, if it exists)").Offers(app.Files("yaml", "yml")),
+		app.FileFlags.Flag("data", &o.Data,
+			"`folder` of the state; dev makes a missing one").Offers(app.Folders),
 		{
 			In: app.FileFlags, Name: "example", To: &o.example, Bare: "order", Of: exampleNames(),
 			Text: "run the example with this `name`; keeps nothing: " + strings.Join(exampleNames(), ", "),
 		},
-		{
-			In: app.FileFlags, Name: "keep", To: &o.Keep,
-			Text: "how `long` an ended order stays readable, such as 30d (default: for ever)",
-		},
-		{
-			In: app.FileFlags, Name: "workflows", To: &o.Workflows, Offer: app.Folders,
-			Text: "`folder` with the workflow files",
-		},
-		{
-			In: app.ServerFlags, Name: "answers-listen", To: &o.AnswersListen,
-			Text: "loopback `address` for the answer pages alone; put a proxy before it (docs/how-to/answer-links.md)",
-		},
-		{
-			In: app.ServerFlags, Name: "listen", To: &o.Listen,
-			Text: "loopback `address` to serve on; port 0 takes a free port",
-		},
-		{
-			In: app.ServerFlags, Name: "longest-wait", To: &o.LongestWait, Least: "1ms",
-			Text: "shorten waits of steps to this time, to try a workflow that waits for days",
-		},
-		{
-			In: app.ServerFlags, Name: "max-open", To: &o.MaxOpen, Least: "1",
-			Text: "most orders that are active at once; a further order gets the refusal \"busy\"",
-		},
-		{
-			In: app.ServerFlags, Name: "new-token-key", To: &o.NewTokenKey,
-			Text: "first make a new key for answer tokens; tokens of the old key stay valid for 400 days",
-		},
-		{
-			In: app.ServerFlags, Name: "redact", To: &o.redact,
-			Text: "`file` with paths of members that the console hides, such as payment.card",
-		},
-		{
-			In: app.ServerFlags, Name: "reply-to", To: &o.ReplyTo,
-			Text: "`names` that orders may have as replyTo; each gets a queue status-NAME",
-		},
-		{
-			In: app.ServerFlags, Name: "sweep-every", To: &o.SweepEvery, Least: "1ms", Most: "1h",
-			Text: "how often the Supervisor looks for overdue steps",
-		},
+		app.FileFlags.Flag("keep", &o.Keep,
+			"how `long` an ended order stays readable, such as 30d (default: for ever)"),
+		app.FileFlags.Flag("workflows", &o.Workflows, "`folder` with the workflow files").Offers(app.Folders),
+		app.ServerFlags.Flag("answers-listen", &o.AnswersListen,
+			"loopback `address` for the answer pages alone; put a proxy before it (docs/how-to/answer-links.md)"),
+		app.ServerFlags.Flag("listen", &o.Listen, "loopback `address` to serve on; port 0 takes a free port"),
+		app.ServerFlags.Flag("longest-wait", &o.LongestWait,
+			"shorten waits of steps to this time, to try a workflow that waits for days").Within("1ms", ""),
+		app.ServerFlags.Flag("max-open", &o.MaxOpen,
+			"most orders that are active at once; a further order gets the refusal \"busy\"").Within("1", ""),
+		app.ServerFlags.Flag("new-token-key", &o.NewTokenKey,
+			"first make a new key for answer tokens; tokens of the old key stay valid for 400 days"),
+		app.ServerFlags.Flag("redact", &o.redact,
+			"`file` with paths of members that the console hides, such as payment.card"),
+		app.ServerFlags.Flag("reply-to", &o.ReplyTo,
+			"`names` that orders may have as replyTo; each gets a queue status-NAME"),
+		app.ServerFlags.Flag("sweep-every", &o.SweepEvery,
+			"how often the Supervisor looks for overdue steps").Within("1ms", "1h"),
 	}...)
 }
 
 // reportFlags returns the flags of alerts, logs and spans.
 func (o *devOptions) reportFlags() []app.Flag {
 	return []app.Flag{
-		{
-			In: app.AlertFlags, Name: "alert-command", To: &o.command,
-			Text: "`program` with arguments that gets each alert as JSON on standard input; no shell",
-		},
-		{
-			In: app.AlertFlags, Name: "alert-reminder", To: &o.OnAlert.Reminder,
-			Text: "time until the next alert while orders still wait; a negative time means no reminder",
-		},
-		{
-			In: app.AlertFlags, Name: "alert-webhook", To: &o.OnAlert.Webhook,
-			Text: "`URL` that gets each alert as JSON",
-		},
-		{
-			In: app.AlertFlags, Name: "alert-window", To: &o.OnAlert.Window,
-			Text: "shortest time before an alert reports that no order stands for this reason any more",
-		},
+		app.AlertFlags.Flag("alert-command", &o.command,
+			"`program` with arguments that gets each alert as JSON on standard input; no shell"),
+		app.AlertFlags.Flag("alert-reminder", &o.OnAlert.Reminder,
+			"time until the next alert while orders still wait; a negative time means no reminder"),
+		app.AlertFlags.Flag("alert-webhook", &o.OnAlert.Webhook, "`URL` that gets each alert as JSON"),
+		app.AlertFlags.Flag("alert-window", &o.OnAlert.Window,
+			"shortest time before an alert reports that no order stands for this reason any more"),
 		{In: app.LogFlags, Name: "log-format", To: &o.logFormat, Of: []string{"text", "json"}, Text: "text or json"},
 		{
 			In: app.LogFlags, Name: "log-level", To: &o.logLevel, Of: []string{"debug", "info", "warn", "error"},
 			Text: "debug, info, warn or error",
 		},
-		{
-			In: app.LogFlags, Name: "otlp", To: &o.otlp,
-			Text: "`URL` of an OpenTelemetry collector that gets spans by OTLP over HTTP",
-		},
+		app.LogFlags.Flag("otlp", &o.otlp,
+			"`URL` of an OpenTelemetry collector that gets spans by OTLP over HTTP"),
 	}
 }
 

@@ -1,3 +1,0 @@
-// Package shop generates the orders of a realistic shop. It also computes the effects that each order should
-// have at the remote services.
-package shop
