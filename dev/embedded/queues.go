@@ -56,7 +56,7 @@ func durableQueues(agents []*agent, replyTo []string) (all []sqlite.QueueConfig,
 // newQueues opens all queues. It numbers the messages in memory from a random value, so that a receipt from
 // before a restart is not valid.
 func newQueues(disk *sqlite.Queues, clock port.Timer, agents []*agent) (*queues, error) {
-	first := rand.Uint64() >> 1
+	first := rand.Int64()
 	var configs []memory.QueueConfig
 	for _, name := range inMemory(agents) {
 		dead, _ := disk.Queue(port.Dead(name)) // cannot fail, because durableQueues has this queue

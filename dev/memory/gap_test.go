@@ -119,7 +119,7 @@ func TestQueueAgainstAModel(t *testing.T) {
 			for n := range 3000 {
 				now := clock.Now()
 				switch op := r.IntN(10); {
-				case op < 4 || n < 1100: // more than a block of the slab
+				case op < 4 || n < 1100: // many at once
 					name := strconv.Itoa(n)
 					delay := within(60) * time.Duration(r.IntN(2))
 					require.NoError(t, q.Send(t.Context(), []port.Message{{Body: []byte(name), Delay: delay}})[0])

@@ -1,6 +1,9 @@
 package memory
 
-import "github.com/stepkeeper/stepkeeper/shared/port"
+import (
+	"slices"
+	"sort"
+)
 
 // normalFirst makes every tenth receive begin with the messages of normal priority. Without this rule,
 // messages of high priority could delay the other messages for ever (P46, priority changes the order of
@@ -18,15 +21,15 @@ type line struct {
 	takes        int
 }
 
-func (l *line) push(m *port.Message, t ticket) {
-	if m.High {
-		l.high.push(m.Group, t)
+func (l *line) push(e *entry) {
+	if e.message.High {
+		l.high.push(e)
 		return
 	}
-	l.normal.push(m.Group, t)
+	l.normal.push(e)
 }
 
-// begin returns the tickets of the two priorities. A receive takes from first, and then from second. The
+// begin returns the messages of the two priorities. A receive takes from first, and then from second. The
 // argument some states whether any message is visible.
 func (l *line) begin(some bool) (first, second *turns) {
 	if some {
@@ -38,21 +41,22 @@ func (l *line) begin(some bool) (first, second *turns) {
 	return &l.high, &l.normal
 }
 
-// turns contains the tickets of one priority, by group. A ticket refers to a message. The next ticket belongs
-// to the group whose last turn was the earliest.
+// turns contains the messages of one priority, by group. The next message belongs to the group whose last turn
+// was the earliest. A message that was deleted stays until its turn comes.
 type turns struct {
 	groups map[string]*group
-	order  ring[*group] // groups with tickets, ordered by their last turn
+	order  []*group // groups with messages, ordered by their last turn
 	taken  uint64
 }
 
 type group struct {
 	name    string
-	waiting ring[ticket]
+	waiting []*entry
 	last    uint64 // number of the group's last turn; 0 means that the group has had no turn
 }
 
-func (s *turns) push(name string, t ticket) {
+func (s *turns) push(e *entry) {
+	name := e.message.Group
 	g := s.groups[name]
 	if g == nil {
 		if s.groups == nil {
@@ -61,83 +65,50 @@ func (s *turns) push(name string, t ticket) {
 		g = &group{name: name}
 		s.groups[name] = g
 	}
-	g.waiting.push(t)
-	if g.waiting.count > 1 {
-		return
-	}
-	s.order.push(g)
-	for i := s.order.count - 1; i > 0 && s.order.at(i-1).last > g.last; i-- {
-		s.order.swap(i - 1)
+	g.waiting = append(g.waiting, e)
+	if len(g.waiting) == 1 {
+		place := sort.Search(len(s.order), func(i int) bool { return s.order[i].last > g.last })
+		s.order = slices.Insert(s.order, place, g)
 	}
 }
 
-func (s *turns) pop() (t ticket, some bool) {
-	if s.order.count == 0 {
-		return ticket{}, false
+// pop removes the next message. It returns nil if there is none.
+func (s *turns) pop() *entry {
+	if len(s.order) == 0 {
+		return nil
 	}
-	g := s.order.at(0)
-	s.order.drop()
-	t = g.waiting.at(0)
-	g.waiting.drop()
+	g := s.order[0]
+	s.order = s.order[1:]
+	e := g.drop()
 	s.taken++
 	g.last = s.taken
-	s.again(g)
-	return t, true
+	if s.keeps(g) {
+		s.order = append(s.order, g)
+	}
+	return e
 }
 
-// again puts a group that still has tickets at the end of the order. It may delete a group without tickets.
-func (s *turns) again(g *group) {
-	switch {
-	case g.waiting.count > 0:
-		s.order.push(g)
-	case len(s.groups) > keptGroups:
+func (g *group) drop() *entry {
+	e := g.waiting[0]
+	g.waiting[0] = nil
+	g.waiting = g.waiting[1:]
+	return e
+}
+
+// keeps reports whether a group still has messages. If it has none, keeps may forget the group.
+func (s *turns) keeps(g *group) bool {
+	if len(g.waiting) == 0 && len(s.groups) > keptGroups {
 		delete(s.groups, g.name)
 	}
+	return len(g.waiting) > 0
 }
 
-// trim removes the tickets of deleted messages from the front of each group. It keeps the order of the
-// groups.
-func (s *turns) trim(gone func(ticket) bool) {
-	for range s.order.count {
-		g := s.order.at(0)
-		s.order.drop()
-		for g.waiting.count > 0 && gone(g.waiting.at(0)) {
-			g.waiting.drop()
+// trim removes the messages that are gone from the front of each group.
+func (s *turns) trim(gone func(*entry) bool) {
+	s.order = slices.DeleteFunc(s.order, func(g *group) bool {
+		for len(g.waiting) > 0 && gone(g.waiting[0]) {
+			g.drop()
 		}
-		s.again(g)
-	}
-}
-
-type ring[T any] struct {
-	slots []T
-	first int
-	count int
-}
-
-func (r *ring[T]) push(x T) {
-	if r.count == len(r.slots) {
-		grown := make([]T, max(16, 2*len(r.slots)))
-		n := copy(grown, r.slots[r.first:])
-		copy(grown[n:], r.slots[:r.first])
-		r.slots = grown
-		r.first = 0
-	}
-	r.slots[(r.first+r.count)&(len(r.slots)-1)] = x
-	r.count++
-}
-
-func (r *ring[T]) at(i int) T { return r.slots[(r.first+i)&(len(r.slots)-1)] }
-
-// swap exchanges the elements at the indexes i and i+1.
-func (r *ring[T]) swap(i int) {
-	a := (r.first + i) & (len(r.slots) - 1)
-	b := (r.first + i + 1) & (len(r.slots) - 1)
-	r.slots[a], r.slots[b] = r.slots[b], r.slots[a]
-}
-
-func (r *ring[T]) drop() {
-	var none T
-	r.slots[r.first] = none
-	r.first = (r.first + 1) & (len(r.slots) - 1)
-	r.count--
+		return !s.keeps(g)
+	})
 }

@@ -1,13 +1,15 @@
 package memory
 
 import (
-	"container/list"
+	"cmp"
+	"container/heap"
 	"context"
 	"fmt"
 	"sync"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/port/queueset"
 )
 
 // Queue implements port.Queue in memory. Within a priority and a group, messages are received in the sequence
@@ -24,22 +26,74 @@ type Queue struct {
 	clock  port.Timer
 
 	mu       sync.Mutex
-	slab     slab
+	entries  map[int64]*entry
 	line     line     // visible messages
 	asleep   sleepers // delayed and in-flight messages
-	seq      uint64
+	seq      int64
 	visible  int
 	inFlight int
-	waiting  list.List // *waiter values; the first one has waited longest
-	called   *waiter   // waiter that was woken for messages and has not looked for them yet, or nil
-	armed    int64     // time of the next call of ring; 0 if no call is arranged
-	stopRing func()
+	waiting  waiting
+}
+
+type state uint8
+
+const (
+	deleted state = iota
+	ready
+	delayed
+	inFlight
+)
+
+// entry is a message in a queue.
+type entry struct {
+	message  port.Message
+	seq      int64 // number of the message, never used twice
+	sent     time.Time
+	wake     int64 // time when the message becomes visible, in nanoseconds since the epoch
+	received int
+	place    int // index in the heap while the message is delayed or in flight
+	state    state
+}
+
+// sleepers is a heap of the delayed and in-flight messages. The message that becomes visible first is on top.
+type sleepers []*entry
+
+func (h sleepers) Len() int { return len(h) }
+
+func (h sleepers) Less(i, j int) bool {
+	if h[i].wake == h[j].wake {
+		return h[i].seq < h[j].seq
+	}
+	return h[i].wake < h[j].wake
+}
+
+func (h sleepers) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].place = i
+	h[j].place = j
+}
+
+// Push implements heap.Interface.
+func (h *sleepers) Push(x any) {
+	e := x.(*entry)
+	e.place = len(*h)
+	*h = append(*h, e)
+}
+
+// Pop implements heap.Interface.
+func (h *sleepers) Pop() any {
+	last := len(*h) - 1
+	e := (*h)[last]
+	(*h)[last] = nil
+	*h = (*h)[:last]
+	return e
 }
 
 func newQueue(clock port.Timer, config QueueConfig) *Queue {
-	q := &Queue{config: config, clock: clock, seq: config.First}
-	q.asleep.slab = &q.slab
-	return q
+	return &Queue{
+		config: config, clock: clock, seq: config.First, entries: map[int64]*entry{},
+		waiting: waiting{wake: make(chan struct{}, 1)},
+	}
 }
 
 // Name returns the logical name of the queue.
@@ -53,66 +107,62 @@ func (q *Queue) Send(ctx context.Context, messages []port.Message) []error {
 	defer q.mu.Unlock()
 	for i := range messages {
 		errs[i] = ctx.Err()
-		if errs[i] == nil {
-			errs[i] = q.check(&messages[i])
-			if errs[i] == nil {
-				q.add(messages[i], now, now.Add(messages[i].Delay))
-			}
+		if errs[i] != nil {
+			continue
 		}
+		if err := port.CheckMessage(&messages[i]); err != nil {
+			errs[i] = fmt.Errorf("queue %q: %w", q.config.Name, err)
+			continue
+		}
+		q.add(messages[i], now)
 	}
-	q.notify(now)
+	q.notify()
 	return errs
-}
-
-func (q *Queue) check(m *port.Message) error {
-	if err := port.CheckMessage(m); err != nil {
-		return fmt.Errorf("queue %q: %w", q.config.Name, err)
-	}
-	return nil
 }
 
 // longDelay is the longest delay for which a message keeps its Value. A message with a longer delay is
 // encoded, because a queue can contain very many of these messages.
 const longDelay = 5 * time.Second
 
-func (q *Queue) add(m port.Message, sent, at time.Time) {
+func (q *Queue) add(m port.Message, now time.Time) {
 	if m.Delay > longDelay && m.Value != nil && m.Body == nil {
 		if body, err := m.Value.Encode(); err == nil {
 			m.Body = body
 			m.Value = nil
 		}
 	}
-	slot := q.slab.take()
-	e := q.slab.at(slot)
-	q.seq++
+	delay := m.Delay
 	m.Delay = 0
-	*e = entry{message: m, seq: q.seq, sent: sent}
-	if at.After(sent) {
-		e.wake = at.UnixNano()
-		e.state = delayed
-		q.asleep.push(slot)
+	q.seq++
+	e := &entry{message: m, seq: q.seq, sent: now}
+	q.entries[e.seq] = e
+	if delay > 0 {
+		q.hide(e, delayed, now.Add(delay))
 		return
 	}
-	q.stand(slot, e)
+	q.show(e)
 }
 
-// stand makes a message visible.
-func (q *Queue) stand(slot uint32, e *entry) {
+// show makes a message visible.
+func (q *Queue) show(e *entry) {
 	e.state = ready
 	q.visible++
-	q.line.push(&e.message, ticket{slot, e.seq})
+	q.line.push(e)
 }
 
-func (q *Queue) hideUntil(slot uint32, e *entry, at time.Time) {
-	e.state = inFlight
-	e.wake = at.UnixNano()
-	q.inFlight++
-	q.asleep.push(slot)
+// hide makes a message invisible until a time.
+func (q *Queue) hide(e *entry, as state, until time.Time) {
+	e.state = as
+	e.wake = until.UnixNano()
+	if as == inFlight {
+		q.inFlight++
+	}
+	heap.Push(&q.asleep, e)
 }
 
 // unhide removes a delayed or in-flight message from q.asleep.
 func (q *Queue) unhide(e *entry) {
-	q.asleep.remove(e.place)
+	heap.Remove(&q.asleep, e.place)
 	if e.state == inFlight {
 		q.inFlight--
 	}
@@ -120,11 +170,10 @@ func (q *Queue) unhide(e *entry) {
 
 // promote makes each message visible after its delay or its visibility timeout.
 func (q *Queue) promote(now time.Time) {
-	for len(q.asleep.slots) > 0 && q.asleep.slots[0].wake <= now.UnixNano() {
-		slot := q.asleep.slots[0].slot
-		e := q.slab.at(slot)
+	for len(q.asleep) > 0 && q.asleep[0].wake <= now.UnixNano() {
+		e := q.asleep[0]
 		q.unhide(e)
-		q.stand(slot, e)
+		q.show(e)
 	}
 }
 
@@ -134,19 +183,11 @@ func (q *Queue) next(now time.Time) (at int64, some bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.promote(now)
-	q.notify(now)
-	if len(q.asleep.slots) == 0 {
+	q.notify()
+	if len(q.asleep) == 0 {
 		return 0, false
 	}
-	return q.asleep.slots[0].wake, true
-}
-
-// buried is a message that take has selected for the dead-letter queue. settle moves the message after the
-// lock is released.
-type buried struct {
-	message port.Message
-	slot    uint32
-	seq     uint64
+	return q.asleep[0].wake, true
 }
 
 // Receive returns at most max messages. If no message is visible, Receive waits for a message, for at most
@@ -161,120 +202,96 @@ func (q *Queue) Receive(ctx context.Context, max int, wait,
 		return nil, err
 	}
 	now := q.clock.Now()
-	var woken *waiter
 	for until := now.Add(wait); ; now = q.clock.Now() {
-		deliveries, left, w := q.takeOrWait(woken, now, until, max, visibility)
-		q.settle(ctx, left)
-		if w == nil {
+		deliveries, dead := q.take(now, max, visibility)
+		q.bury(ctx, dead)
+		if len(deliveries) > 0 || !now.Before(until) {
 			return deliveries, nil
 		}
-		stopTimer := q.clock.At(until, func() { q.expireWaiter(w) })
-		select {
-		case <-w.awake:
-		case <-ctx.Done():
-		}
-		stopTimer()
-		if err := ctx.Err(); err != nil {
-			q.leave(w)
+		if err := q.wait(ctx, until); err != nil {
 			return nil, err
 		}
-		woken = w
 	}
 }
 
-// takeOrWait takes visible messages. If no message is visible, and now is before the argument until, it adds
-// a waiter. The argument woken is the waiter of the receiver before, or nil.
-func (q *Queue) takeOrWait(woken *waiter, now, until time.Time, most int,
-	visibility time.Duration,
-) ([]port.Delivery, []buried, *waiter) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.arrived(woken)
-	deliveries, left := q.take(now, most, visibility)
-	if len(deliveries) > 0 || !now.Before(until) {
-		return deliveries, left, nil
-	}
-	return nil, left, q.addWaiter(now)
-}
-
-// burial is the shortest time for which a buried message stays invisible. In this time, no second receiver
-// moves the message.
+// burial is the shortest time for which a message on its way to the dead-letter queue stays invisible. In this
+// time, no second receiver moves the message.
 const burial = 30 * time.Second
 
 // take receives visible messages. The second result contains the messages that were received too often, for
 // the dead-letter queue. take deletes messages that have expired.
-func (q *Queue) take(now time.Time, most int, visibility time.Duration) ([]port.Delivery, []buried) {
-	var deliveries []port.Delivery
-	var left []buried
+func (q *Queue) take(now time.Time, most int, visibility time.Duration) (deliveries []port.Delivery, dead []*entry) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	q.promote(now)
 	first, second := q.line.begin(q.visible > 0)
 	for len(deliveries) < most {
-		t, some := first.pop()
-		if !some {
-			t, some = second.pop()
+		e := first.pop()
+		if e == nil {
+			e = second.pop()
 		}
-		if !some {
+		if e == nil {
 			break
 		}
-		e := q.slab.holds(t.slot, t.seq)
-		if e == nil || e.state != ready {
-			continue // the message was deleted
+		if e.state == deleted {
+			continue
 		}
 		q.visible--
 		switch {
 		case q.expired(e, now):
-			q.slab.release(t.slot)
+			q.forget(e)
 		case q.config.MaxReceives > 0 && e.received >= q.config.MaxReceives:
-			left = append(left, buried{e.message, t.slot, t.seq})
-			q.hideUntil(t.slot, e, now.Add(max(visibility, burial)))
+			dead = append(dead, e)
+			q.hide(e, inFlight, now.Add(max(visibility, burial)))
 		default:
 			e.received++
-			id, text := receipt(e.seq, t.slot, e.received)
 			if deliveries == nil {
 				deliveries = make([]port.Delivery, 0, min(most, q.visible+1))
 			}
+			id, receipt := queueset.Receipt(e.seq, e.received)
 			deliveries = append(deliveries, port.Delivery{
-				Message: e.message, ID: id, Receipt: text,
-				Received: e.received, SentAt: e.sent,
+				Message: e.message, ID: id, Receipt: receipt, Received: e.received, SentAt: e.sent,
 			})
-			q.hideUntil(t.slot, e, now.Add(visibility))
+			q.hide(e, inFlight, now.Add(visibility))
 		}
 	}
 	q.promote(now) // after a visibility timeout of 0 the messages are visible again
-	q.notify(now)
-	return deliveries, left
+	q.notify()
+	return deliveries, dead
 }
 
 func (q *Queue) expired(e *entry, now time.Time) bool {
 	return q.config.Retention > 0 && now.Sub(e.sent) >= q.config.Retention
 }
 
-// settle sends messages to the dead-letter queue. The caller does not hold the lock.
-func (q *Queue) settle(ctx context.Context, left []buried) {
-	for _, b := range left {
-		if errs := q.config.DeadLetterTo.Send(context.WithoutCancel(ctx),
-			[]port.Message{b.message}); errs[0] != nil {
-			continue // the message is received again after its visibility timeout
+// bury moves messages to the dead-letter queue. The caller does not hold the lock.
+func (q *Queue) bury(ctx context.Context, dead []*entry) {
+	for _, e := range dead {
+		errs := q.config.DeadLetterTo.Send(context.WithoutCancel(ctx), []port.Message{e.message})
+		if errs[0] == nil { // otherwise the message is received again after its visibility timeout
+			q.mu.Lock()
+			q.remove(e)
+			q.mu.Unlock()
 		}
-		q.bury(b)
 	}
 }
 
-func (q *Queue) bury(b buried) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if e := q.slab.holds(b.slot, b.seq); e != nil {
-		q.remove(b.slot, e)
-	}
-}
-
-func (q *Queue) remove(slot uint32, e *entry) {
-	if e.state == ready {
-		q.visible-- // the ticket stays in q.line; take skips it
-	} else {
+// remove deletes a message that may be deleted already.
+func (q *Queue) remove(e *entry) {
+	switch e.state {
+	case deleted:
+		return
+	case ready:
+		q.visible-- // the message stays in q.line; take skips it
+	default:
 		q.unhide(e)
 	}
-	q.slab.release(slot)
+	q.forget(e)
+}
+
+func (q *Queue) forget(e *entry) {
+	e.state = deleted
+	delete(q.entries, e.seq)
 }
 
 // Delete deletes delivered messages. A receipt is valid until the message is received again, even after the
@@ -288,62 +305,42 @@ func (q *Queue) Delete(ctx context.Context, receipts []string) []error {
 		if errs[i] != nil {
 			continue
 		}
-		r, ok := parseReceipt(text)
-		if !ok {
-			errs[i] = q.badReceipt(text)
-			continue
-		}
-		e := q.slab.holds(r.slot, r.seq)
+		seq, received, ok := queueset.ParseReceipt(text)
+		e := q.entries[seq]
 		switch {
-		case e == nil: // the message is already deleted
-		case e.received != r.received:
-			errs[i] = q.badReceipt(text)
-		default:
-			q.remove(r.slot, e)
+		case !ok || e != nil && e.received != received:
+			errs[i] = queueset.BadReceipt(q, text)
+		case e != nil:
+			q.remove(e)
 		}
 	}
 	return errs
-}
-
-func (q *Queue) badReceipt(text string) error {
-	return fmt.Errorf("queue %q, receipt %.60q: %w", q.config.Name, text, port.ErrReceipt)
 }
 
 // Extend makes delivered messages invisible, each for its duration from now on.
 func (q *Queue) Extend(ctx context.Context, extensions []port.Extension) []error {
 	errs := make([]error, len(extensions))
-	for i, e := range extensions {
-		errs[i] = q.hide(ctx, e.Receipt, e.For)
-	}
-	return errs
-}
-
-func (q *Queue) hide(ctx context.Context, text string, d time.Duration) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if d < 0 || d > port.MaxVisibility {
-		return fmt.Errorf("queue %q: a visibility timeout of %s is not within 0 and %s", q.config.Name, d,
-			port.MaxVisibility)
-	}
 	now := q.clock.Now()
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.promote(now)
-	r, ok := parseReceipt(text)
-	var e *entry
-	if ok {
-		e = q.slab.holds(r.slot, r.seq)
+	for i, x := range extensions {
+		errs[i] = cmp.Or(ctx.Err(), queueset.CheckExtension(q, x))
+		if errs[i] != nil {
+			continue
+		}
+		seq, received, _ := queueset.ParseReceipt(x.Receipt)
+		e := q.entries[seq]
+		if e == nil || e.received != received || e.state != inFlight {
+			errs[i] = queueset.BadReceipt(q, x.Receipt)
+			continue
+		}
+		q.unhide(e)
+		q.hide(e, inFlight, now.Add(x.For))
 	}
-	if e == nil || e.received != r.received || e.state != inFlight {
-		q.notify(now)
-		return q.badReceipt(text)
-	}
-	q.unhide(e)
-	q.hideUntil(r.slot, e, now.Add(d))
 	q.promote(now)
-	q.notify(now)
-	return nil
+	q.notify()
+	return errs
 }
 
 // Depth returns exact counts. It also deletes the expired messages that it finds at the front of the groups.
@@ -356,25 +353,21 @@ func (q *Queue) Depth(ctx context.Context) (port.Depth, error) {
 	defer q.mu.Unlock()
 	q.promote(now)
 	depth := port.Depth{}
-	gone := func(t ticket) bool {
-		e := q.slab.holds(t.slot, t.seq)
-		if e == nil || e.state != ready {
-			return true
+	gone := func(e *entry) bool {
+		if e.state != deleted && q.expired(e, now) {
+			q.remove(e)
 		}
-		if q.expired(e, now) {
-			q.visible--
-			q.slab.release(t.slot)
-			return true
+		if e.state != deleted {
+			// Oldest is at least 1 ns, because 0 means unknown.
+			depth.Oldest = max(depth.Oldest, now.Sub(e.sent), 1)
 		}
-		// Oldest is at least 1 ns, because 0 means unknown.
-		depth.Oldest = max(depth.Oldest, now.Sub(e.sent), 1)
-		return false
+		return e.state == deleted
 	}
 	q.line.high.trim(gone)
 	q.line.normal.trim(gone)
 	depth.Visible = q.visible
 	depth.InFlight = q.inFlight
-	depth.Delayed = len(q.asleep.slots) - q.inFlight
-	q.notify(now)
+	depth.Delayed = len(q.asleep) - q.inFlight
+	q.notify()
 	return depth, nil
 }

@@ -20,7 +20,7 @@ type QueueConfig struct {
 	Retention    time.Duration // age at which a message expires; 0 means never
 	// First is the number before that of the first message. Later messages get the next numbers. If First is
 	// higher than all numbers of a previous process, the receipts of the previous process are not valid.
-	First uint64
+	First int64
 }
 
 // Queues implements port.Queues in memory. A Queues is safe for concurrent use.

@@ -103,7 +103,7 @@ func admit(file string, f found) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = w.conn.Close() }() // the connection was only read, so Close cannot lose data
+	defer func() { _ = w.close() }() // the connection was only read, so Close cannot lose data
 	id, err := w.number("PRAGMA application_id")
 	if err != nil {
 		return err

@@ -49,8 +49,10 @@ func (s *Store) Commit(ctx context.Context, writes []port.Write) []error {
 func (s *Store) create(tx *transaction, w *port.Write) (refusal, err error) {
 	r := &w.Record
 	bucket, shard, at := s.place(r)
-	added, row, err := tx.addOrder.result(r.Version, millis(r.Created), at, shard, bucket, r.State, r.Workflow,
-		w.Hash, r.ID, r.Document, checksum(r.Document))
+	added, row, err := tx.result("INSERT INTO orders(version, created, index_at, shard, bucket, state, workflow, hash, "+
+		"id, document, sum) VALUES(?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT(id) DO NOTHING",
+		r.Version, millis(r.Created), at, shard, bucket, r.State, r.Workflow, w.Hash, r.ID, r.Document,
+		checksum(r.Document))
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +60,7 @@ func (s *Store) create(tx *transaction, w *port.Write) (refusal, err error) {
 		return fmt.Errorf("order %q: %w", r.ID, port.ErrExists), nil
 	}
 	if w.Apart {
-		_, err = tx.addContent.exec(row, w.Content, checksum(w.Content))
+		_, err = tx.exec("INSERT INTO contents(row, content, sum) VALUES(?,?,?)", row, w.Content, checksum(w.Content))
 	}
 	if err != nil {
 		return nil, err
@@ -80,21 +82,20 @@ func (s *Store) replace(tx *transaction, w *port.Write) (refusal, err error) {
 		return fmt.Errorf("task %q has version %d, expected was %d: %w", r.ID, h.version, w.Expected,
 			port.ErrConflict), nil
 	}
-	bucket, shard, at := s.place(r)
-	// Each commit of a task at rest also sets index_at, because Keep counts from the last commit.
-	moved := h.bucket != r.Bucket || r.Bucket == port.NoBucket || h.indexAt != millis(r.IndexAt)
-	sum := checksum(r.Document)
-	var n int64
-	switch {
-	case moved && h.state != r.State:
-		n, err = tx.putAll.exec(r.Version, r.Document, sum, r.State, at, shard, bucket, h.row, w.Expected)
-	case moved:
-		n, err = tx.putIndex.exec(r.Version, r.Document, sum, at, shard, bucket, h.row, w.Expected)
-	case h.state != r.State:
-		n, err = tx.putState.exec(r.Version, r.Document, sum, r.State, h.row, w.Expected)
-	default:
-		n, err = tx.putDocument.exec(r.Version, r.Document, sum, h.row, w.Expected)
+	// Columns with an index are set only if they change, because each of them costs time.
+	text := "UPDATE orders SET version=?, document=?, sum=?"
+	args := []any{r.Version, r.Document, checksum(r.Document)}
+	if h.state != r.State {
+		text += ", state=?"
+		args = append(args, r.State)
 	}
+	// Each commit of a task at rest also sets index_at, because Keep counts from the last commit.
+	if h.bucket != r.Bucket || r.Bucket == port.NoBucket || h.indexAt != millis(r.IndexAt) {
+		bucket, shard, at := s.place(r)
+		text += ", index_at=?, shard=?, bucket=?"
+		args = append(args, at, shard, bucket)
+	}
+	n, err := tx.exec(text+" WHERE row=? AND version=?", append(args, h.row, w.Expected)...)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +119,8 @@ func (tx *transaction) head(id string) (*head, error) {
 	if h := tx.cache.get(id); h != nil {
 		return h, nil
 	}
-	v, err := tx.findTask.first(id)
+	v, err := tx.first("SELECT row, version, state, bucket, index_at FROM orders WHERE id=? AND created IS NOT NULL",
+		id)
 	if err != nil || v == nil {
 		return nil, err
 	}
@@ -154,7 +156,8 @@ func (s *Store) Place(ctx context.Context, id string, version int64, bucket port
 		}
 		r := &port.Record{ID: id, Version: version, State: h.state, Bucket: bucket, IndexAt: at}
 		in, shard, when := s.place(r)
-		n, err := tx.place.exec(when, shard, in, h.row, version)
+		n, err := tx.exec("UPDATE orders SET index_at=?, shard=?, bucket=? WHERE row=? AND version=?", when, shard, in,
+			h.row, version)
 		if err != nil {
 			return err
 		}
@@ -187,8 +190,11 @@ func (s *Store) Forget(ctx context.Context, ids []string) error {
 
 // expire removes the record and the content of an order. The row stays, with the ID and the hash (P26).
 func (tx *transaction) expire(row int64, id string) error {
-	for _, statement := range []*statement{tx.expireTask, tx.expireContent} {
-		if _, err := statement.exec(row); err != nil {
+	for _, text := range []string{
+		"UPDATE orders SET created=NULL, shard=NULL, bucket=NULL, document=NULL, sum=NULL WHERE row=?",
+		"DELETE FROM contents WHERE row=?",
+	} {
+		if _, err := tx.exec(text, row); err != nil {
 			return err
 		}
 	}

@@ -207,7 +207,7 @@ func (c *committer) transact(group []*job) error {
 	if err := c.store.present(); err != nil {
 		return c.store.unavailable(err)
 	}
-	if _, err := c.writer.begin.exec(); err != nil {
+	if _, err := c.writer.exec("BEGIN IMMEDIATE"); err != nil {
 		return c.store.unavailable(err)
 	}
 	changed := false
@@ -215,7 +215,7 @@ func (c *committer) transact(group []*job) error {
 	if err != nil {
 		return c.abort(err)
 	}
-	if _, err := c.writer.commit.exec(); err != nil {
+	if _, err := c.writer.exec("COMMIT"); err != nil {
 		return c.abort(err)
 	}
 	if changed {
@@ -242,7 +242,7 @@ func (c *committer) write(tx *transaction, group []*job) (changed bool, err erro
 		}
 	}
 	if tx.changed {
-		_, err = tx.countCommit.exec(c.sequence.last + 1)
+		_, err = tx.exec("UPDATE settings SET value=? WHERE name='commits'", c.sequence.last+1)
 	}
 	return tx.changed, err
 }
@@ -264,6 +264,6 @@ func (c *committer) report(tx *transaction, writes int, took time.Duration) {
 // abort rolls the transaction back. It ignores the error of the rollback, because SQLite may have rolled back
 // already.
 func (c *committer) abort(cause error) error {
-	_, _ = c.writer.rollback.exec()
+	_, _ = c.writer.exec("ROLLBACK")
 	return c.store.unavailable(cause)
 }

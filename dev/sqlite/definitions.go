@@ -1,9 +1,8 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -12,12 +11,9 @@ import (
 // Definition returns the definition with this hash, or port.ErrNotFound.
 func (s *Store) Definition(ctx context.Context, hash string) ([]byte, error) {
 	var data []byte
-	err := s.reads.definition.QueryRowContext(ctx, hash).Scan(&data)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, fmt.Errorf("definition %q: %w", hash, s.missing())
-	}
-	if err != nil {
-		return nil, fmt.Errorf("loading definition %q: %w", hash, s.scanned(err))
+	found, err := s.first(ctx, []any{&data}, "SELECT data FROM definitions WHERE hash=?", hash)
+	if !found {
+		return nil, fmt.Errorf("definition %q: %w", hash, cmp.Or(err, s.hidden(), port.ErrNotFound))
 	}
 	return data, nil
 }
@@ -30,7 +26,8 @@ func (s *Store) PutDefinition(ctx context.Context, hash string, data []byte) err
 	}
 	data = append([]byte{}, data...)
 	return s.committer.do(ctx, func(tx *transaction) error {
-		_, err := tx.addDefinition.exec(hash, data)
+		_, err := tx.exec("INSERT INTO definitions(hash, data) VALUES(?,?) ON CONFLICT(hash) DO UPDATE SET "+
+			"data=excluded.data WHERE data<>excluded.data", hash, data)
 		return err
 	})
 }

@@ -64,7 +64,7 @@ func (o *expire) apply(tx *transaction) error {
 // messages removes expired messages from all queues. These include queues that only previous processes had.
 func (o *expire) messages(tx *transaction) error {
 	for last := ""; o.Messages < expiresMessages; {
-		v, err := tx.nextQueue.first(last)
+		v, err := tx.first("SELECT queue FROM messages WHERE queue>? ORDER BY queue LIMIT 1", last)
 		if err != nil || v == nil {
 			return err
 		}
@@ -89,16 +89,18 @@ func (tx *transaction) expireOld(queue string, retention time.Duration, now time
 	if retention == 0 {
 		return 0, nil
 	}
-	n, err := tx.expireMessages.exec(queue, now.Add(-retention).UnixNano(), limit)
+	n, err := tx.exec("DELETE FROM messages WHERE row IN (SELECT row FROM messages WHERE queue=? AND sent_at<=? "+
+		"LIMIT 0+?)", queue, now.Add(-retention).UnixNano(), limit)
 	return int(n), err
 }
 
 func (o *expire) tasks(tx *transaction) error {
 	var rows []int64
-	err := tx.restedTasks.each(func(v []driver.Value) {
+	err := tx.each(func(v []driver.Value) bool {
 		rows = append(rows, v[0].(int64))
 		o.Tasks = append(o.Tasks, v[1].(string))
-	}, millis(o.now.Add(-o.store.keep)), expiresTasks)
+		return true
+	}, restedTasks, millis(o.now.Add(-o.store.keep)), expiresTasks)
 	if err != nil {
 		return err
 	}
@@ -108,7 +110,7 @@ func (o *expire) tasks(tx *transaction) error {
 			return err
 		}
 		first, last := ledgerKeys(id)
-		if _, err := tx.expireLedger.exec(first, last); err != nil {
+		if _, err := tx.exec("DELETE FROM ledger WHERE key>=? AND key<?", first, last); err != nil {
 			return err
 		}
 	}
@@ -123,11 +125,12 @@ func ledgerKeys(id string) (first, last string) { return id + "/", id + "0" }
 // entries.
 func (s *Store) Erase(ctx context.Context, id, hash string) error {
 	return s.committer.do(ctx, func(tx *transaction) error {
-		if _, err := tx.eraseContent.exec(id, hash); err != nil {
+		_, err := tx.exec("DELETE FROM contents WHERE row=(SELECT row FROM orders WHERE id=? AND hash=?)", id, hash)
+		if err != nil {
 			return err
 		}
 		first, last := ledgerKeys(id)
-		_, err := tx.eraseLedger.exec(first, last)
+		_, err = tx.exec("UPDATE ledger SET output=NULL, message='', sum=NULL WHERE key>=? AND key<?", first, last)
 		return err
 	})
 }

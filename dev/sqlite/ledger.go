@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 
@@ -13,19 +12,16 @@ import (
 func (s *Store) Entry(ctx context.Context, key string) (port.LedgerEntry, error) {
 	e := port.LedgerEntry{Key: key}
 	var sum []byte
-	err := s.reads.entry.QueryRowContext(ctx, key).Scan(&e.Version, &e.State, &e.Attempt, &e.Command, &e.Code,
-		&e.Message, &e.Output, &sum)
-	if err == nil && sum != nil && changed(entryText(e), sum) {
-		err = errors.New("the entry does not match its checksum")
+	found, err := s.first(ctx, []any{&e.Version, &e.State, &e.Attempt, &e.Command, &e.Code, &e.Message, &e.Output, &sum},
+		"SELECT version, state, attempt, command, code, message, output, sum FROM ledger WHERE key=?", key)
+	if err == nil && !found {
+		err = s.hidden()
 	}
-	if errors.Is(err, sql.ErrNoRows) {
-		err = nil
-		if hidden := s.missing(); !errors.Is(hidden, port.ErrNotFound) {
-			err = hidden
-		}
+	if sum != nil && changed(entryText(e), sum) {
+		err = s.scanned(errors.New("the entry does not match its checksum"))
 	}
 	if err != nil {
-		return port.LedgerEntry{}, fmt.Errorf("ledger entry %q: %w", key, s.scanned(err))
+		return port.LedgerEntry{}, fmt.Errorf("ledger entry %q: %w", key, err)
 	}
 	return e, nil
 }
@@ -33,20 +29,20 @@ func (s *Store) Entry(ctx context.Context, key string) (port.LedgerEntry, error)
 // Move stores e with a version higher by one. It returns port.ErrConflict if the stored version is not
 // e.Version (P31, a plain service needs a ledger).
 func (s *Store) Move(ctx context.Context, e port.LedgerEntry) error {
+	text := "INSERT INTO ledger(version, state, attempt, command, code, message, output, sum, key) " +
+		"VALUES(?,?,?,?,?,?,?,?,?) ON CONFLICT(key) DO NOTHING"
 	args := []any{
 		e.Version + 1, e.State, e.Attempt, e.Command, e.Code, e.Message, e.Output,
 		checksum(entryText(e)), e.Key,
 	}
 	if e.Version != 0 {
+		text = "UPDATE ledger SET version=?, state=?, attempt=?, command=?, code=?, message=?, output=?, sum=? " +
+			"WHERE key=? AND version=?"
 		args = append(args, e.Version)
 	}
 	moved := false
 	if err := s.committer.do(ctx, func(tx *transaction) error {
-		statement := tx.addEntry
-		if e.Version != 0 {
-			statement = tx.moveEntry
-		}
-		n, err := statement.exec(args...)
+		n, err := tx.exec(text, args...)
 		moved = n == 1
 		return err
 	}); err != nil {

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -83,7 +84,7 @@ type Store struct {
 	log       *slog.Logger
 	lock      *flock.Flock
 	readers   *sql.DB
-	reads     reads
+	reads     sync.Map // prepared queries, as *sql.Stmt by their text
 	committer *committer
 	queues    *Queues
 	marked    bool // the file is marked as open (see the method mark)
@@ -184,7 +185,7 @@ func (s *Store) open(ctx context.Context, file string, o Options) error {
 	}
 	s.readers.SetMaxOpenConns(maxReaders)
 	s.readers.SetMaxIdleConns(maxReaders)
-	s.reads, err = prepareReads(ctx, s.readers)
+	_, err = s.prepared(ctx, dueQuery) // it reads the schema, so a file that cannot be read is refused before a write
 	if err != nil {
 		return err
 	}
@@ -227,7 +228,7 @@ func (s *Store) openForWriting(file string) error {
 	}
 	s.committer.writer = w
 	count := func(w *writer) error { return s.committer.sequence.open(w, file) }
-	for _, step := range []func(*writer) error{useLog, makeTables, s.mark, (*writer).prepareAll, count} {
+	for _, step := range []func(*writer) error{useLog, makeTables, s.mark, count} {
 		if err := step(w); err != nil {
 			return err
 		}

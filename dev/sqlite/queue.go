@@ -2,18 +2,16 @@ package sqlite
 
 import (
 	"bytes"
+	"cmp"
 	"context"
-	"database/sql"
 	"database/sql/driver"
-	"errors"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/port/queueset"
 )
 
 // Queue implements port.Queue. Its messages survive the process. It encodes the Value of a message. Receive
@@ -124,12 +122,13 @@ func (q *Queue) Receive(ctx context.Context, max int, wait,
 // next returns the time when the first message becomes visible, or the zero time if the queue is empty.
 func (q *Queue) next(ctx context.Context) (time.Time, error) {
 	var at int64
-	err := q.store.reads.nextMessage.QueryRowContext(ctx, q.config.Name).Scan(&at)
-	if errors.Is(err, sql.ErrNoRows) {
-		return time.Time{}, nil
-	}
+	found, err := q.store.first(ctx, []any{&at},
+		"SELECT visible_at FROM messages WHERE queue=? ORDER BY visible_at LIMIT 1", q.config.Name)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("queue %q: %w", q.config.Name, q.store.scanned(err))
+		return time.Time{}, fmt.Errorf("queue %q: %w", q.config.Name, err)
+	}
+	if !found {
+		return time.Time{}, nil
 	}
 	return time.Unix(0, at), nil
 }
@@ -167,20 +166,24 @@ func (o *receive) apply(tx *transaction) error {
 	}
 	var rows []int64
 	var damaged []port.Delivery
-	err = tx.dueMessages.each(func(v []driver.Value) {
+	err = tx.each(func(v []driver.Value) bool {
 		d, whole := deliveryOf(v)
 		if !whole {
 			damaged = append(damaged, d)
-			return
+			return true
 		}
 		rows = append(rows, v[0].(int64))
 		o.deliveries = append(o.deliveries, d)
-	}, c.Name, now, o.max)
+		return true
+	}, "SELECT row, received, sent_at, body, sum FROM messages WHERE queue=? AND visible_at<=? ORDER BY "+
+		"visible_at, row LIMIT 0+?", c.Name, now, o.max)
 	if err != nil {
 		return err
 	}
 	for _, row := range rows {
-		if _, err := tx.receiveMessage.exec(o.now.Add(o.visibility).UnixNano(), row); err != nil {
+		_, err := tx.exec("UPDATE messages SET visible_at=?, received=received+1 WHERE row=?",
+			o.now.Add(o.visibility).UnixNano(), row)
+		if err != nil {
 			return err
 		}
 	}
@@ -205,25 +208,11 @@ func deliveryOf(v []driver.Value) (d port.Delivery, whole bool) {
 }
 
 func delivery(row int64, received int, sent int64, body []byte) port.Delivery {
-	id := strconv.FormatInt(row, 36)
+	id, receipt := queueset.Receipt(row, received)
 	return port.Delivery{
-		Message:  port.Message{Body: body},
-		ID:       id,
-		Receipt:  id + "." + strconv.Itoa(received),
-		Received: received,
-		SentAt:   time.Unix(0, sent).UTC(),
+		Message: port.Message{Body: body}, ID: id, Receipt: receipt, Received: received,
+		SentAt: time.Unix(0, sent).UTC(),
 	}
-}
-
-func parseReceipt(text string) (row int64, received int, ok bool) {
-	id, count, _ := strings.Cut(text, ".")
-	row, err1 := strconv.ParseInt(id, 36, 64)
-	received, err2 := strconv.Atoi(count)
-	return row, received, err1 == nil && err2 == nil
-}
-
-func (q *Queue) badReceipt(text string) error {
-	return fmt.Errorf("queue %q, receipt %.60q: %w", q.config.Name, text, port.ErrReceipt)
 }
 
 // Delete deletes delivered messages. A receipt is valid until the message is received again, even after the
@@ -248,17 +237,17 @@ func (q *Queue) Delete(ctx context.Context, receipts []string) []error {
 // remove deletes a message. The error refusal concerns only this receipt. The error err aborts the
 // transaction.
 func (q *Queue) remove(tx *transaction, receipt string) (refusal, err error) {
-	row, received, ok := parseReceipt(receipt)
+	row, received, ok := queueset.ParseReceipt(receipt)
 	if !ok {
-		return q.badReceipt(receipt), nil
+		return queueset.BadReceipt(q, receipt), nil
 	}
-	n, err := tx.deleteMessage.exec(row, q.config.Name, received)
+	n, err := tx.exec("DELETE FROM messages WHERE row=? AND queue=? AND received=?", row, q.config.Name, received)
 	if err != nil || n == 1 {
 		return nil, err
 	}
-	found, err := tx.findMessage.first(row, q.config.Name)
+	found, err := tx.first("SELECT received FROM messages WHERE row=? AND queue=?", row, q.config.Name)
 	if found != nil { // the message was received again
-		refusal = q.badReceipt(receipt)
+		refusal = queueset.BadReceipt(q, receipt)
 	}
 	return refusal, err
 }
@@ -267,30 +256,26 @@ func (q *Queue) remove(tx *transaction, receipt string) (refusal, err error) {
 func (q *Queue) Extend(ctx context.Context, extensions []port.Extension) []error {
 	errs := make([]error, len(extensions))
 	for i, e := range extensions {
-		errs[i] = q.hide(ctx, e.Receipt, e.For)
+		errs[i] = q.hide(ctx, e)
 	}
 	return errs
 }
 
-func (q *Queue) hide(ctx context.Context, receipt string, d time.Duration) error {
-	if d < 0 || d > port.MaxVisibility {
-		return fmt.Errorf("queue %q: a visibility timeout of %s is not within 0 and %s", q.config.Name, d,
-			port.MaxVisibility)
+func (q *Queue) hide(ctx context.Context, x port.Extension) error {
+	row, received, done := queueset.ParseReceipt(x.Receipt)
+	if err := queueset.CheckExtension(q, x); err != nil || !done {
+		return cmp.Or(err, queueset.BadReceipt(q, x.Receipt))
 	}
 	now := q.clock.Now()
-	row, received, ok := parseReceipt(receipt)
-	if !ok {
-		return q.badReceipt(receipt)
-	}
-	done := false
 	err := q.store.committer.do(ctx, func(tx *transaction) error {
-		n, err := tx.extendMessage.exec(now.Add(d).UnixNano(), row, q.config.Name, received, now.UnixNano())
+		n, err := tx.exec("UPDATE messages SET visible_at=? WHERE row=? AND queue=? AND received=? AND visible_at>?",
+			now.Add(x.For).UnixNano(), row, q.config.Name, received, now.UnixNano())
 		done = n == 1
 		tx.stored = append(tx.stored, q.announce)
 		return err
 	})
 	if err == nil && !done {
-		err = q.badReceipt(receipt)
+		err = queueset.BadReceipt(q, x.Receipt)
 	}
 	return err
 }
@@ -305,10 +290,13 @@ func (q *Queue) Depth(ctx context.Context) (port.Depth, error) {
 	if q.config.Retention > 0 {
 		expired = now.Add(-q.config.Retention).UnixNano()
 	}
-	err := q.store.reads.depth.QueryRowContext(ctx, now.UnixNano(), q.config.Name, expired).Scan(&d.Visible,
-		&d.InFlight, &d.Delayed, &oldest)
+	_, err := q.store.first(ctx, []any{&d.Visible, &d.InFlight, &d.Delayed, &oldest},
+		"SELECT count(*) FILTER (WHERE visible_at<=?1), count(*) FILTER (WHERE visible_at>?1 AND received>0), "+
+			"count(*) FILTER (WHERE visible_at>?1 AND received=0), coalesce(min(sent_at) FILTER "+
+			"(WHERE visible_at<=?1), 0) FROM messages WHERE queue=?2 AND sent_at>?3",
+		now.UnixNano(), q.config.Name, expired)
 	if err != nil {
-		return port.Depth{}, fmt.Errorf("queue %q: %w", q.config.Name, q.store.scanned(err))
+		return port.Depth{}, fmt.Errorf("queue %q: %w", q.config.Name, err)
 	}
 	if d.Visible > 0 {
 		d.Oldest = max(0, now.Sub(time.Unix(0, oldest)))

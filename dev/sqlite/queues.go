@@ -48,7 +48,8 @@ func changed(document, sum []byte) bool { return !bytes.Equal(sum, checksum(docu
 
 // put adds a message to a queue.
 func (tx *transaction) put(queue string, visible, sent time.Time, body []byte) error {
-	_, err := tx.addMessage.exec(queue, visible.UnixNano(), sent.UnixNano(), body, checksum(body))
+	_, err := tx.exec("INSERT INTO messages(queue, visible_at, received, sent_at, body, sum) VALUES(?,?,0,?,?,?)",
+		queue, visible.UnixNano(), sent.UnixNano(), body, checksum(body))
 	return err
 }
 
@@ -67,7 +68,7 @@ func (o *receive) setAside(tx *transaction, d *port.Delivery) error {
 	if err != nil {
 		return err
 	}
-	if _, err := tx.removeMessage.exec(row); err != nil {
+	if _, err := tx.exec("DELETE FROM messages WHERE row=?", row); err != nil {
 		return err
 	}
 	if err := tx.put(port.Quarantine, o.now, o.now, body); err != nil {

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -15,55 +16,55 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-type reads struct {
-	load, content, ended, due, dueAfter, definition, entry, depth, nextMessage *sql.Stmt
+// prepared returns the prepared form of a query. There are few texts of queries.
+func (s *Store) prepared(ctx context.Context, text string) (*sql.Stmt, error) {
+	if found, known := s.reads.Load(text); known {
+		return found.(*sql.Stmt), nil
+	}
+	made, err := s.readers.PrepareContext(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	found, known := s.reads.LoadOrStore(text, made)
+	if known {
+		_ = made.Close() // another goroutine was faster
+	}
+	return found.(*sql.Stmt), nil
 }
 
-// SQLite prepares a statement with LIMIT ? anew after each bind, because the limit is part of its plan. It does
-// not know the value of an expression: LIMIT 0+? takes a fifth of the time.
-const (
-	dueQuery = "SELECT id, index_at FROM orders WHERE bucket=? AND shard=? AND index_at<=? ORDER BY " +
-		"index_at, id LIMIT 0+?"
-	dueAfterQuery = "SELECT id, index_at FROM orders WHERE bucket=? AND shard=? AND index_at<=? AND " +
-		"(index_at, id) > (?, ?) ORDER BY index_at, id LIMIT 0+?"
-)
+// each calls row for each row of the result of a query.
+func (s *Store) each(ctx context.Context, row func(*sql.Rows) error, text string, args ...any) error {
+	query, err := s.prepared(ctx, text)
+	if err != nil {
+		return s.explained(err)
+	}
+	rows, err := query.QueryContext(ctx, args...)
+	if err != nil {
+		return s.explained(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := row(rows); err != nil {
+			return s.scanned(err)
+		}
+	}
+	return s.explained(rows.Err())
+}
+
+// first reads the first row of the result of a query. It returns false if there is no row.
+func (s *Store) first(ctx context.Context, to []any, text string, args ...any) (found bool, err error) {
+	query, err := s.prepared(ctx, text)
+	if err == nil {
+		err = query.QueryRowContext(ctx, args...).Scan(to...)
+	}
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, s.scanned(err)
+}
 
 const recordColumns = "t.id, t.version, t.state, t.workflow, t.created, t.bucket, t.index_at, t.hash, " +
 	"t.document, t.sum"
-
-func prepareReads(ctx context.Context, db *sql.DB) (reads, error) {
-	var r reads
-	for _, p := range []struct {
-		to   **sql.Stmt
-		text string
-	}{
-		{&r.load, "SELECT " + recordColumns +
-			" FROM orders t WHERE t.created IS NOT NULL AND t.id IN (SELECT value FROM json_each(?))"},
-		{
-			&r.content,
-			"SELECT c.content, c.sum FROM orders o JOIN contents c ON c.row = o.row WHERE o.id=? AND o.hash=?",
-		},
-		{&r.ended, "SELECT count(*) FROM orders WHERE id=? AND created IS NULL"},
-		{&r.due, dueQuery},
-		{&r.dueAfter, dueAfterQuery},
-		{&r.definition, "SELECT data FROM definitions WHERE hash=?"},
-		{&r.entry, "SELECT version, state, attempt, command, code, message, output, sum FROM ledger WHERE key=?"},
-		{
-			&r.depth,
-			"SELECT count(*) FILTER (WHERE visible_at<=?1), count(*) FILTER (WHERE visible_at>?1 AND " +
-				"received>0), count(*) FILTER (WHERE visible_at>?1 AND received=0), coalesce(min(sent_at) " +
-				"FILTER (WHERE visible_at<=?1), 0) FROM messages WHERE queue=?2 AND sent_at>?3",
-		},
-		{&r.nextMessage, "SELECT visible_at FROM messages WHERE queue=? ORDER BY visible_at LIMIT 1"},
-	} {
-		s, err := db.PrepareContext(ctx, p.text)
-		if err != nil {
-			return r, fmt.Errorf("preparing %q: %w", p.text, err)
-		}
-		*p.to = s
-	}
-	return r, nil
-}
 
 // Load returns the newest records. One query reads all records, so an error of the query is the error of each
 // record.
@@ -77,17 +78,12 @@ func (s *Store) Load(ctx context.Context, ids []string) ([]*port.Record, []error
 		return records, errs
 	}
 	found, err := s.loadRows(ctx, ids)
-	if err != nil {
-		err = fmt.Errorf("loading %d tasks: %w", len(ids), s.scanned(err))
-	} else if hidden := s.missing(); !errors.Is(hidden, port.ErrNotFound) {
-		err = fmt.Errorf("loading %d tasks: %w", len(ids), hidden)
-	}
+	err = cmp.Or(err, s.hidden())
 	for i, id := range ids {
 		if r, there := found[id]; there {
-			c := r
-			records[i] = &c
-		} else {
-			errs[i] = err
+			records[i] = &r
+		} else if err != nil {
+			errs[i] = fmt.Errorf("loading %d tasks: %w", len(ids), err)
 		}
 	}
 	return records, errs
@@ -98,23 +94,20 @@ func (s *Store) loadRows(ctx context.Context, ids []string) (map[string]port.Rec
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.reads.load.QueryContext(ctx, string(list))
+	found := make(map[string]port.Record, len(ids))
+	err = s.each(ctx, func(rows *sql.Rows) error {
+		r, err := scanRecord(rows)
+		if err == nil && !slices.Contains(ids, r.ID) {
+			err = fmt.Errorf("%w: task %q stands in the place of another", ErrDamaged, r.ID)
+		}
+		found[r.ID] = r
+		return err
+	}, "SELECT "+recordColumns+" FROM orders t WHERE t.created IS NOT NULL AND t.id IN "+
+		"(SELECT value FROM json_each(?))", string(list))
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close()
-	found := make(map[string]port.Record, len(ids))
-	for rows.Next() {
-		r, err := scanRecord(rows)
-		if err != nil {
-			return nil, err
-		}
-		if !slices.Contains(ids, r.ID) {
-			return nil, fmt.Errorf("%w: task %q stands in the place of another", ErrDamaged, r.ID)
-		}
-		found[r.ID] = r
-	}
-	return found, rows.Err()
+	return found, nil
 }
 
 // scanRecord reads the columns of recordColumns. It reads additional columns into extra.
@@ -144,14 +137,14 @@ func scanRecord(rows *sql.Rows, extra ...any) (port.Record, error) {
 // changed after the content was stored.
 func (s *Store) Content(ctx context.Context, id, hash string) (content []byte, err error) {
 	var sum []byte
-	err = s.reads.content.QueryRowContext(ctx, id, hash).Scan(&content, &sum)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, fmt.Errorf("content of order %q: %w", id, s.missing())
-	}
-	if err != nil {
-		return nil, fmt.Errorf("loading the content of order %q: %w", id, s.scanned(err))
-	}
-	if changed(content, sum) {
+	found, err := s.first(ctx, []any{&content, &sum},
+		"SELECT c.content, c.sum FROM orders o JOIN contents c ON c.row = o.row WHERE o.id=? AND o.hash=?", id, hash)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("loading the content of order %q: %w", id, err)
+	case !found:
+		return nil, fmt.Errorf("content of order %q: %w", id, cmp.Or(s.hidden(), port.ErrNotFound))
+	case changed(content, sum):
 		return nil, fmt.Errorf("%w: the database file was changed after the order was stored: its content does "+
 			"not match its checksum", core.ErrUnfit)
 	}
@@ -160,15 +153,25 @@ func (s *Store) Content(ctx context.Context, id, hash string) (content []byte, e
 
 // Ended reports whether the record of an order has expired.
 func (s *Store) Ended(ctx context.Context, id string) (bool, error) {
-	var n int
-	if err := s.reads.ended.QueryRowContext(ctx, id).Scan(&n); err != nil {
-		return false, fmt.Errorf("looking for order %q: %w", id, s.scanned(err))
+	var row int64
+	ended, err := s.first(ctx, []any{&row}, "SELECT row FROM orders WHERE id=? AND created IS NULL", id)
+	if !ended {
+		err = cmp.Or(err, s.hidden())
 	}
-	if n == 0 && !errors.Is(s.missing(), port.ErrNotFound) {
-		return false, fmt.Errorf("looking for order %q: %w", id, s.missing())
+	if err != nil {
+		return false, fmt.Errorf("looking for order %q: %w", id, err)
 	}
-	return n > 0, nil
+	return ended, nil
 }
+
+// SQLite prepares a statement with LIMIT ? anew after each bind, because the limit is part of its plan. It does
+// not know the value of an expression: LIMIT 0+? takes a fifth of the time.
+const (
+	dueQuery = "SELECT id, index_at FROM orders WHERE bucket=? AND shard=? AND index_at<=? ORDER BY " +
+		"index_at, id LIMIT 0+?"
+	dueAfterQuery = "SELECT id, index_at FROM orders WHERE bucket=? AND shard=? AND index_at<=? AND " +
+		"(index_at, id) > (?, ?) ORDER BY index_at, id LIMIT 0+?"
+)
 
 // Due returns the due entries of one shard, earliest first. It includes all acknowledged commits.
 func (s *Store) Due(ctx context.Context, bucket port.Bucket, shard int, before time.Time, after *port.Due,
@@ -177,51 +180,44 @@ func (s *Store) Due(ctx context.Context, bucket port.Bucket, shard int, before t
 	if limit < 1 || bucket == port.NoBucket {
 		return nil, nil
 	}
-	var rows *sql.Rows
-	var err error
-	if after == nil {
-		rows, err = s.reads.due.QueryContext(ctx, string(bucket), shard, before.UnixMilli(), limit)
-	} else {
-		rows, err = s.reads.dueAfter.QueryContext(ctx, string(bucket), shard, before.UnixMilli(),
-			millis(after.At), after.ID, limit)
+	text := dueQuery
+	args := []any{string(bucket), shard, before.UnixMilli()}
+	if after != nil {
+		text = dueAfterQuery
+		args = append(args, millis(after.At), after.ID)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("index %s, shard %d: %w", bucket, shard, s.explained(err))
-	}
-	defer rows.Close()
 	var found []port.Due
-	for rows.Next() {
+	err := s.each(ctx, func(rows *sql.Rows) error {
 		var d port.Due
 		var at int64
-		if err := rows.Scan(&d.ID, &at); err != nil {
-			return nil, fmt.Errorf("index %s, shard %d: %w", bucket, shard, s.scanned(err))
-		}
+		err := rows.Scan(&d.ID, &at)
 		d.At = fromMillis(at)
 		found = append(found, d)
-	}
-	return found, s.explained(rows.Err())
-}
-
-// States returns the number of stored tasks, by state.
-func (s *Store) States(ctx context.Context) (map[string]int, error) {
-	rows, err := s.readers.QueryContext(ctx, countStates)
+		return err
+	}, text, append(args, limit)...)
 	if err != nil {
-		return nil, fmt.Errorf("counting: %w", s.scanned(err))
+		return nil, fmt.Errorf("index %s, shard %d: %w", bucket, shard, err)
 	}
-	defer rows.Close()
-	all := map[string]int{}
-	for rows.Next() {
-		var state string
-		var n int
-		if err := rows.Scan(&state, &n); err != nil {
-			return nil, fmt.Errorf("counting: %w", s.scanned(err))
-		}
-		all[state] = n
-	}
-	return all, s.explained(rows.Err())
+	return found, nil
 }
 
 const countStates = "SELECT state, COUNT(*) FROM orders WHERE created IS NOT NULL GROUP BY state"
+
+// States returns the number of stored tasks, by state.
+func (s *Store) States(ctx context.Context) (map[string]int, error) {
+	all := map[string]int{}
+	err := s.each(ctx, func(rows *sql.Rows) error {
+		var state string
+		var n int
+		err := rows.Scan(&state, &n)
+		all[state] = n
+		return err
+	}, countStates)
+	if err != nil {
+		return nil, fmt.Errorf("counting: %w", err)
+	}
+	return all, nil
+}
 
 // List returns a page of the selected records. It supports every combination of conditions. If the query has
 // a state and a workflow, List may read all rows with the rarer of the two. Otherwise it reads only the rows
@@ -232,34 +228,25 @@ func (s *Store) List(ctx context.Context, q port.Query) (port.Page, error) {
 	var page port.Page
 	byState, err := s.rarer(ctx, q)
 	if err != nil {
-		return page, fmt.Errorf("listing: %w", s.explained(err))
+		return page, fmt.Errorf("listing: %w", err)
 	}
 	query, args, err := listing(q, byState)
 	if err != nil {
 		return page, err
 	}
-	rows, err := s.readers.QueryContext(ctx, query, args...)
-	if err != nil {
-		return page, fmt.Errorf("listing: %w", s.explained(err))
-	}
-	defer rows.Close()
 	var row int64
-	for rows.Next() {
+	err = s.each(ctx, func(rows *sql.Rows) error {
 		if len(page.Records) == q.Limit {
 			page.Next = cursor(page.Records[q.Limit-1].Created, row)
-			break
+			return nil
 		}
 		r, err := scanRecord(rows, &row)
-		if err != nil {
-			return port.Page{}, fmt.Errorf("listing: %w", s.scanned(err))
-		}
 		page.Records = append(page.Records, r)
-	}
-	if err := s.explained(rows.Err()); err != nil {
+		return err
+	}, query, args...)
+	err = cmp.Or(err, s.hidden())
+	if err != nil {
 		return port.Page{}, fmt.Errorf("listing: %w", err)
-	}
-	if hidden := s.missing(); !errors.Is(hidden, port.ErrNotFound) {
-		return port.Page{}, fmt.Errorf("listing: %w", hidden)
 	}
 	return page, nil
 }
@@ -273,7 +260,7 @@ func (s *Store) rarer(ctx context.Context, q port.Query) (byState bool, err erro
 	const upTo = "SELECT (SELECT count(*) FROM (SELECT 1 FROM orders WHERE state=? AND created IS NOT " +
 		"NULL LIMIT 5000)) < (SELECT count(*) FROM (SELECT 1 FROM orders WHERE workflow=? AND created IS " +
 		"NOT NULL LIMIT 5000))"
-	err = s.readers.QueryRowContext(ctx, upTo, q.State, q.Workflow).Scan(&byState)
+	_, err = s.first(ctx, []any{&byState}, upTo, q.State, q.Workflow)
 	return byState, err
 }
 

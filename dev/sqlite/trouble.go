@@ -100,13 +100,14 @@ func (s *Store) scanned(err error) error {
 	return s.explained(fmt.Errorf("%w: %w", ErrDamaged, err))
 }
 
-// missing returns the error for a row that was not found. The error is the known damage of the file, which
-// may hide the row, or port.ErrNotFound.
-func (s *Store) missing() error {
-	if found := s.damage.Load(); found != nil {
-		return *found
+// hidden returns the known damage of the file, which may hide a row that was not found. It returns nil if no damage is
+// known.
+func (s *Store) hidden() error {
+	found := s.damage.Load()
+	if found == nil {
+		return nil
 	}
-	return port.ErrNotFound
+	return *found
 }
 
 // opened is a file that SQLite has open.

@@ -80,23 +80,50 @@ func New(c Config) http.Handler {
 }
 
 type call struct {
+	request
 	h    *handler
 	ctx  context.Context
 	base string // base URL from the Host header, such as "http://127.0.0.1:7070"
-	body []byte
+}
+
+// request contains the parameters of all operations.
+type request struct {
+	QueueURL                    string `json:"QueueUrl"`
+	entry                              // the one entry of an operation that is not a batch
+	Entries                     []entry
+	AttributeNames              []string
+	MaxNumberOfMessages         *int
+	MaxResults                  *int
+	MessageAttributeNames       []string
+	MessageSystemAttributeNames []string
+	NextToken                   string
+	QueueName                   string
+	QueueNamePrefix             string
+	WaitTimeSeconds             *int
+}
+
+// entry contains a message to send, or names a delivered message.
+type entry struct {
+	ID                      string `json:"Id"`
+	MessageBody             *string
+	DelaySeconds            int
+	MessageAttributes       attributes
+	MessageSystemAttributes attributes
+	ReceiptHandle           string
+	VisibilityTimeout       *int
 }
 
 var operations = map[string]func(*call) (any, error){
 	"GetQueueUrl":                  getQueueURL,
 	"ListQueues":                   listQueues,
 	"GetQueueAttributes":           getQueueAttributes,
-	"SendMessage":                  sendMessage,
-	"SendMessageBatch":             sendMessageBatch,
+	"SendMessage":                  action((*call).send).one,
+	"SendMessageBatch":             action((*call).send).many,
 	"ReceiveMessage":               receiveMessage,
-	"DeleteMessage":                one((*call).deleteAll),
-	"DeleteMessageBatch":           many((*call).deleteAll),
-	"ChangeMessageVisibility":      one((*call).extendAll),
-	"ChangeMessageVisibilityBatch": many((*call).extendAll),
+	"DeleteMessage":                action((*call).remove).one,
+	"DeleteMessageBatch":           action((*call).remove).many,
+	"ChangeMessageVisibility":      action((*call).extend).one,
+	"ChangeMessageVisibilityBatch": action((*call).extend).many,
 }
 
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -136,14 +163,18 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request) (any, error) {
 		}
 		return nil, err
 	}
-	return operation(&call{h: h, ctx: r.Context(), base: "http://" + r.Host, body: body})
+	c := &call{h: h, ctx: r.Context(), base: "http://" + r.Host}
+	if err := c.read(body); err != nil {
+		return nil, err
+	}
+	return operation(c)
 }
 
 // read decodes the body of the request. It accepts unknown fields, because newer SDKs send more fields.
-func (c *call) read(to any) error {
-	err := rawjson.Check(c.body, rawjson.MaxLevels)
+func (c *call) read(body []byte) error {
+	err := rawjson.Check(body, rawjson.MaxLevels)
 	if err == nil {
-		err = json.Unmarshal(c.body, to)
+		err = json.Unmarshal(body, &c.request)
 	}
 	var wrong *json.UnmarshalTypeError
 	switch {
@@ -168,8 +199,8 @@ func (c *call) url(queue string) string { return c.base + Path + queue }
 
 func nameOf(queueURL string) string { return queueURL[strings.LastIndexByte(queueURL, '/')+1:] }
 
-func (c *call) queue(queueURL string) (port.Queue, error) {
-	name := nameOf(queueURL)
+func (c *call) queue() (port.Queue, error) {
+	name := nameOf(c.QueueURL)
 	if name == "" {
 		return nil, missing("QueueUrl")
 	}

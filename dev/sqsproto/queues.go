@@ -10,22 +10,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 )
 
-type queueURL struct {
-	QueueURL string `json:"QueueUrl"`
-}
-
 func getQueueURL(c *call) (any, error) {
-	var in struct{ QueueName string }
-	if err := c.read(&in); err != nil {
-		return nil, err
-	}
-	if in.QueueName == "" {
+	if c.QueueName == "" {
 		return nil, missing("QueueName")
 	}
-	if _, err := c.named(in.QueueName); err != nil {
-		return nil, noQueue(in.QueueName)
+	if _, err := c.named(c.QueueName); err != nil {
+		return nil, noQueue(c.QueueName)
 	}
-	return queueURL{c.url(in.QueueName)}, nil
+	return map[string]string{"QueueUrl": c.url(c.QueueName)}, nil
 }
 
 type listOutput struct {
@@ -34,19 +26,11 @@ type listOutput struct {
 }
 
 func listQueues(c *call) (any, error) {
-	var in struct {
-		QueueNamePrefix string
-		MaxResults      *int
-		NextToken       string
-	}
-	if err := c.read(&in); err != nil {
-		return nil, err
-	}
-	limit, err := within("MaxResults", in.MaxResults, 1, 1000, 1000)
+	limit, err := within("MaxResults", c.MaxResults, 1, 1000, 1000)
 	if err != nil {
 		return nil, err
 	}
-	after, err := base64.RawURLEncoding.DecodeString(in.NextToken)
+	after, err := base64.RawURLEncoding.DecodeString(c.NextToken)
 	if err != nil {
 		return nil, invalid("The NextToken is not one of ours; begin again without it.")
 	}
@@ -54,7 +38,7 @@ func listQueues(c *call) (any, error) {
 	slices.Sort(names)
 	var out listOutput
 	for _, name := range slices.Compact(names) {
-		if !strings.HasPrefix(name, in.QueueNamePrefix) || in.NextToken != "" && name <= string(after) {
+		if !strings.HasPrefix(name, c.QueueNamePrefix) || c.NextToken != "" && name <= string(after) {
 			continue
 		}
 		if len(out.QueueUrls) == limit {
@@ -63,26 +47,19 @@ func listQueues(c *call) (any, error) {
 		}
 		out.QueueUrls = append(out.QueueUrls, c.url(name))
 	}
-	if in.MaxResults == nil {
+	if c.MaxResults == nil {
 		out.NextToken = "" // SQS returns a list in pages only if the request has MaxResults
 	}
 	return out, nil
 }
 
 func getQueueAttributes(c *call) (any, error) {
-	var in struct {
-		QueueURL       string `json:"QueueUrl"`
-		AttributeNames []string
-	}
-	if err := c.read(&in); err != nil {
-		return nil, err
-	}
-	for _, name := range in.AttributeNames { // SQS leaves out the attributes that a queue lacks
+	for _, name := range c.AttributeNames { // SQS leaves out the attributes that a queue lacks
 		if !slices.Contains(types.QueueAttributeName("").Values(), types.QueueAttributeName(name)) {
 			return nil, bad("InvalidAttributeName", "Unknown Attribute %.60s.", name)
 		}
 	}
-	q, err := c.queue(in.QueueURL)
+	q, err := c.queue()
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +77,9 @@ func getQueueAttributes(c *call) (any, error) {
 		"DelaySeconds":                          "0",
 		"ReceiveMessageWaitTimeSeconds":         "0",
 	}
-	return struct {
-		Attributes map[string]string `json:",omitempty"`
-	}{asked(all, in.AttributeNames)}, nil
+	out := map[string]any{}
+	if all = asked(all, c.AttributeNames); len(all) > 0 {
+		out["Attributes"] = all
+	}
+	return out, nil
 }

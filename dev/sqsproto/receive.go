@@ -17,16 +17,6 @@ const (
 	maxVisibility     = int(port.MaxVisibility / time.Second)
 )
 
-type receiveInput struct {
-	QueueURL                    string   `json:"QueueUrl"`
-	MaxNumberOfMessages         *int     `json:"MaxNumberOfMessages"`
-	WaitTimeSeconds             *int     `json:"WaitTimeSeconds"`
-	VisibilityTimeout           *int     `json:"VisibilityTimeout"`
-	MessageAttributeNames       []string `json:"MessageAttributeNames"`
-	AttributeNames              []string `json:"AttributeNames"`
-	MessageSystemAttributeNames []string `json:"MessageSystemAttributeNames"`
-}
-
 type received struct {
 	MessageID              string            `json:"MessageId"`
 	ReceiptHandle          string            `json:"ReceiptHandle"`
@@ -38,21 +28,17 @@ type received struct {
 }
 
 type receiveOutput struct {
-	Messages []received `json:"Messages,omitempty"`
+	Messages []received `json:",omitempty"`
 }
 
 func receiveMessage(c *call) (any, error) {
-	var in receiveInput
-	if err := c.read(&in); err != nil {
-		return nil, err
-	}
-	q, err := c.queue(in.QueueURL)
+	q, err := c.queue()
 	if err != nil {
 		return nil, err
 	}
-	count, errCount := within("MaxNumberOfMessages", in.MaxNumberOfMessages, 1, port.MaxBatch, 1)
-	wait, errWait := within("WaitTimeSeconds", in.WaitTimeSeconds, 0, maxWait, 0)
-	visibility, errVisibility := within("VisibilityTimeout", in.VisibilityTimeout, 0, maxVisibility,
+	count, errCount := within("MaxNumberOfMessages", c.MaxNumberOfMessages, 1, port.MaxBatch, 1)
+	wait, errWait := within("WaitTimeSeconds", c.WaitTimeSeconds, 0, maxWait, 0)
+	visibility, errVisibility := within("VisibilityTimeout", c.VisibilityTimeout, 0, maxVisibility,
 		defaultVisibility)
 	if err := cmp.Or(errCount, errWait, errVisibility); err != nil {
 		return nil, err
@@ -72,7 +58,7 @@ func receiveMessage(c *call) (any, error) {
 	}
 	var out receiveOutput
 	for _, d := range deliveries {
-		m, err := c.h.show(q.Name(), d, &in)
+		m, err := c.show(q.Name(), d)
 		if err != nil {
 			return nil, err
 		}
@@ -83,30 +69,30 @@ func receiveMessage(c *call) (any, error) {
 
 func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
 
-func (h *handler) show(queue string, d port.Delivery, in *receiveInput) (received, error) {
+func (c *call) show(queue string, d port.Delivery) (received, error) {
 	body, err := d.Bytes()
 	if err != nil {
 		return received{}, err
 	}
 	m := received{
-		MessageID: d.ID, ReceiptHandle: h.receiptHandle(queue, d.Receipt), Body: string(body),
+		MessageID: d.ID, ReceiptHandle: c.h.receiptHandle(queue, d.Receipt), Body: string(body),
 		MD5OfBody: md5Of(body),
 	}
 	if v, ok := d.Value.(*envelope); ok {
 		m.MessageID = v.id
-		m.MessageAttributes = v.attributes.choose(in.MessageAttributeNames)
+		m.MessageAttributes = v.attributes.choose(c.MessageAttributeNames)
 		m.MD5OfMessageAttributes = m.MessageAttributes.md5()
 	}
 	system := map[string]string{
 		"ApproximateReceiveCount":          strconv.Itoa(d.Received),
 		"SentTimestamp":                    millis(d.SentAt.UnixMilli()),
-		"ApproximateFirstReceiveTimestamp": millis(h.firstReceived(d)),
+		"ApproximateFirstReceiveTimestamp": millis(c.h.firstReceived(d)),
 		"SenderId":                         account,
 	}
 	if v, ok := d.Value.(*envelope); ok && v.trace != "" {
 		system[traceHeader] = v.trace
 	}
-	m.Attributes = asked(system, slices.Concat(in.AttributeNames, in.MessageSystemAttributeNames))
+	m.Attributes = asked(system, slices.Concat(c.AttributeNames, c.MessageSystemAttributeNames))
 	return m, nil
 }
 
@@ -135,95 +121,38 @@ func asked(all map[string]string, names []string) map[string]string {
 
 func millis(ms int64) string { return strconv.FormatInt(ms, 10) }
 
-type receiptEntry struct {
-	ID                string `json:"Id"`
-	ReceiptHandle     string `json:"ReceiptHandle"`
-	VisibilityTimeout *int   `json:"VisibilityTimeout"`
-}
-
-type receiptInput struct {
-	QueueURL string `json:"QueueUrl"`
-	receiptEntry
-	Entries []receiptEntry `json:"Entries"`
-}
-
-// handled deletes messages or changes their visibility timeouts. It returns one error for each entry,
-// in the order of the entries.
-type handled func(*call, port.Queue, []receiptEntry) []error
-
-func (c *call) readReceipts(in *receiptInput) (port.Queue, error) {
-	if err := c.read(in); err != nil {
-		return nil, err
-	}
-	q, err := c.queue(in.QueueURL)
-	if _, sink := q.(sinkQueue); sink { // a sink delivers no messages, so no receipt handle is valid
-		return nil, noQueue(q.Name())
-	}
-	return q, err
-}
-
-func one(work handled) func(*call) (any, error) {
-	return func(c *call) (any, error) {
-		var in receiptInput
-		q, err := c.readReceipts(&in)
-		if err == nil && in.ReceiptHandle == "" {
-			err = missing("ReceiptHandle")
-		}
-		if err != nil {
-			return nil, err
-		}
-		return struct{}{}, work(c, q, []receiptEntry{in.receiptEntry})[0]
-	}
-}
-
-func many(work handled) func(*call) (any, error) {
-	return func(c *call) (any, error) {
-		var in receiptInput
-		q, err := c.readReceipts(&in)
-		if err != nil {
-			return nil, err
-		}
-		ids := make([]string, len(in.Entries))
-		for i, e := range in.Entries {
-			ids[i] = e.ID
-		}
-		if err := checkBatch(ids); err != nil {
-			return nil, err
-		}
-		return batchOf(ids, work(c, q, in.Entries), func(i int) any {
-			return struct {
-				ID string `json:"Id"`
-			}{ids[i]}
-		}), nil
-	}
-}
-
-// deleteAll succeeds for a message that is already deleted, like SQS.
-func (c *call) deleteAll(q port.Queue, entries []receiptEntry) []error {
-	return some(entries,
-		func(e receiptEntry) (string, error) { return c.h.receiptOf(q.Name(), e.ReceiptHandle) },
+// remove deletes messages. It succeeds for a message that is already deleted, like SQS.
+func (c *call) remove(q port.Queue, entries []entry) ([]sent, []error) {
+	return identified(entries), some(entries,
+		func(e entry) (string, error) { return c.receiptOf(q, &e) },
 		func(receipts []string) []error { return q.Delete(c.ctx, receipts) })
 }
 
-func (c *call) extendAll(q port.Queue, entries []receiptEntry) []error {
-	errs := make([]error, len(entries))
-	for i, e := range entries {
-		errs[i] = c.extend(q, e)
-	}
-	return errs
+func (c *call) extend(q port.Queue, entries []entry) ([]sent, []error) {
+	return identified(entries), some(entries, func(e entry) (port.Extension, error) {
+		if e.VisibilityTimeout == nil {
+			return port.Extension{}, missing("VisibilityTimeout")
+		}
+		visibility, err := within("VisibilityTimeout", e.VisibilityTimeout, 0, maxVisibility, 0)
+		if err != nil {
+			return port.Extension{}, err
+		}
+		receipt, err := c.receiptOf(q, &e)
+		return port.Extension{Receipt: receipt, For: seconds(visibility)}, err
+	}, func(extensions []port.Extension) []error { return q.Extend(c.ctx, extensions) })
 }
 
-func (c *call) extend(q port.Queue, e receiptEntry) error {
-	if e.VisibilityTimeout == nil {
-		return missing("VisibilityTimeout")
+func identified(entries []entry) []sent {
+	answers := make([]sent, len(entries))
+	for i := range entries {
+		answers[i].ID = entries[i].ID
 	}
-	visibility, err := within("VisibilityTimeout", e.VisibilityTimeout, 0, maxVisibility, 0)
-	if err != nil {
-		return err
+	return answers
+}
+
+func (c *call) receiptOf(q port.Queue, e *entry) (string, error) {
+	if e.ReceiptHandle == "" {
+		return "", missing("ReceiptHandle")
 	}
-	receipt, err := c.h.receiptOf(q.Name(), e.ReceiptHandle)
-	if err != nil {
-		return err
-	}
-	return q.Extend(c.ctx, []port.Extension{{Receipt: receipt, For: seconds(visibility)}})[0]
+	return c.h.receiptOf(q.Name(), e.ReceiptHandle)
 }

@@ -10,47 +10,62 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-type entry struct {
-	ID                      string     `json:"Id"`
-	MessageBody             *string    `json:"MessageBody"`
-	DelaySeconds            int        `json:"DelaySeconds"`
-	MessageAttributes       attributes `json:"MessageAttributes"`
-	MessageSystemAttributes attributes `json:"MessageSystemAttributes"`
-}
-
+// sent is the output of an entry. The fields after ID are empty unless a message was sent.
 type sent struct {
 	ID                           string `json:"Id,omitempty"`
-	MessageID                    string `json:"MessageId"`
-	MD5OfMessageBody             string `json:"MD5OfMessageBody"`
-	MD5OfMessageAttributes       string `json:"MD5OfMessageAttributes,omitempty"`
-	MD5OfMessageSystemAttributes string `json:"MD5OfMessageSystemAttributes,omitempty"`
+	MessageID                    string `json:"MessageId,omitempty"`
+	MD5OfMessageBody             string `json:",omitempty"`
+	MD5OfMessageAttributes       string `json:",omitempty"`
+	MD5OfMessageSystemAttributes string `json:",omitempty"`
 }
 
 type failedEntry struct {
 	ID          string `json:"Id"`
-	SenderFault bool   `json:"SenderFault"`
-	Code        string `json:"Code"`
-	Message     string `json:"Message"`
+	SenderFault bool
+	Code        string
+	Message     string
 }
 
 // batchOutput is the output of a batch. SQS always sends both lists, even if one is empty.
 type batchOutput struct {
-	Successful []any         `json:"Successful"`
-	Failed     []failedEntry `json:"Failed"`
+	Successful []sent
+	Failed     []failedEntry
 }
 
-func batchOf(ids []string, errs []error, done func(i int) any) batchOutput {
-	out := batchOutput{Successful: []any{}, Failed: []failedEntry{}}
+// action handles entries. It returns one output and one error for each entry, in the order of the entries.
+type action func(*call, port.Queue, []entry) ([]sent, []error)
+
+// one handles the entry of an operation that is not a batch.
+func (a action) one(c *call) (any, error) {
+	q, err := c.queue()
+	if err != nil {
+		return nil, err
+	}
+	answers, errs := a(c, q, []entry{c.entry})
+	return answers[0], errs[0]
+}
+
+// many handles a batch.
+func (a action) many(c *call) (any, error) {
+	q, err := c.queue()
+	if err != nil {
+		return nil, err
+	}
+	if err := checkBatch(c.Entries); err != nil {
+		return nil, err
+	}
+	answers, errs := a(c, q, c.Entries)
+	out := batchOutput{Successful: []sent{}, Failed: []failedEntry{}}
 	for i, err := range errs {
 		if err == nil {
-			out.Successful = append(out.Successful, done(i))
+			out.Successful = append(out.Successful, answers[i])
 			continue
 		}
 		f := failOf(err)
 		out.Failed = append(out.Failed,
-			failedEntry{ID: ids[i], SenderFault: f.sender, Code: f.query, Message: f.text})
+			failedEntry{ID: c.Entries[i].ID, SenderFault: f.sender, Code: f.query, Message: f.text})
 	}
-	return out
+	return out, nil
 }
 
 // some calls the function take for each item. Then it calls do once with the results, if at least one
@@ -76,53 +91,7 @@ func some[T, U any](items []T, take func(T) (U, error), do func([]U) []error) []
 	return errs
 }
 
-func sendMessage(c *call) (any, error) {
-	var in struct {
-		QueueURL string `json:"QueueUrl"`
-		entry
-	}
-	if err := c.read(&in); err != nil {
-		return nil, err
-	}
-	q, err := c.queue(in.QueueURL)
-	if err != nil {
-		return nil, err
-	}
-	answers, errs := c.send(q, []entry{in.entry})
-	return answers[0], errs[0]
-}
-
-func sendMessageBatch(c *call) (any, error) {
-	var in struct {
-		QueueURL string `json:"QueueUrl"`
-		Entries  []entry
-	}
-	if err := c.read(&in); err != nil {
-		return nil, err
-	}
-	q, err := c.queue(in.QueueURL)
-	if err != nil {
-		return nil, err
-	}
-	ids := make([]string, len(in.Entries))
-	total := 0
-	for i := range in.Entries {
-		ids[i] = in.Entries[i].ID
-		total += in.Entries[i].size()
-	}
-	if err := checkBatch(ids); err != nil {
-		return nil, err
-	}
-	if total > maxText {
-		return nil, bad(prefix+"BatchRequestTooLong",
-			"Batch requests cannot be longer than %d bytes. You have sent %d bytes.", maxText, total)
-	}
-	answers, errs := c.send(q, in.Entries)
-	return batchOf(ids, errs, func(i int) any { return answers[i] }), nil
-}
-
-// send sends only the valid messages. It returns one output and one error for each entry, in the order
-// of the entries.
+// send sends only the valid messages.
 func (c *call) send(q port.Queue, entries []entry) ([]sent, []error) {
 	answers := make([]sent, 0, len(entries))
 	errs := some(entries, func(e entry) (m port.Message, err error) {
@@ -217,18 +186,21 @@ func (e *entry) message() (port.Message, sent) {
 
 var entryID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,80}$`)
 
-// checkBatch checks the IDs of a batch as SQS does. One invalid ID fails the whole batch.
-func checkBatch(ids []string) error {
+// checkBatch checks a batch as SQS does. One invalid ID fails the whole batch.
+func checkBatch(entries []entry) error {
+	total := 0
 	switch {
-	case len(ids) == 0:
+	case len(entries) == 0:
 		return bad(prefix+"EmptyBatchRequest",
 			"There should be at least one entry in the request.")
-	case len(ids) > port.MaxBatch:
+	case len(entries) > port.MaxBatch:
 		return bad(prefix+"TooManyEntriesInBatchRequest",
-			"Maximum number of entries per request are %d. You have sent %d.", port.MaxBatch, len(ids))
+			"Maximum number of entries per request are %d. You have sent %d.", port.MaxBatch, len(entries))
 	}
 	seen := map[string]bool{}
-	for _, id := range ids {
+	for i := range entries {
+		id := entries[i].ID
+		total += entries[i].size()
 		if !entryID.MatchString(id) {
 			return bad(prefix+"InvalidBatchEntryId",
 				"A batch entry id can only contain alphanumeric characters, hyphens and underscores. It "+
@@ -239,6 +211,10 @@ func checkBatch(ids []string) error {
 				"Id %s repeated.", id)
 		}
 		seen[id] = true
+	}
+	if total > maxText {
+		return bad(prefix+"BatchRequestTooLong",
+			"Batch requests cannot be longer than %d bytes. You have sent %d bytes.", maxText, total)
 	}
 	return nil
 }

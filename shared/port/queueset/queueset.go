@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -67,3 +69,35 @@ func (s *Set[Q]) ReplyTo(name string) (port.Sender, error) {
 
 // QueueNames returns the sorted names of the queues.
 func (s *Set[Q]) QueueNames() []string { return slices.Sorted(maps.Keys(s.queues)) }
+
+// Receipt returns the texts that name a message and one delivery of it. The ID is the first part of the receipt, so
+// that both need only one allocation.
+func Receipt(number int64, received int) (id, receipt string) {
+	var space [32]byte
+	text := strconv.AppendInt(space[:0], number, 36)
+	end := len(text)
+	receipt = string(strconv.AppendInt(append(text, '.'), int64(received), 36))
+	return receipt[:end], receipt
+}
+
+// ParseReceipt returns the arguments of Receipt. The result ok is false for a text that Receipt cannot have returned.
+func ParseReceipt(receipt string) (number int64, received int, ok bool) {
+	id, count, _ := strings.Cut(receipt, ".")
+	number, err1 := strconv.ParseInt(id, 36, 64)
+	n, err2 := strconv.ParseInt(count, 36, 32)
+	return number, int(n), err1 == nil && err2 == nil
+}
+
+// BadReceipt returns an error that wraps ErrReceipt.
+func BadReceipt(queue port.Sender, receipt string) error {
+	return fmt.Errorf("queue %q, receipt %.60q: %w", queue.Name(), receipt, port.ErrReceipt)
+}
+
+// CheckExtension returns an error if the duration of an extension is out of its bounds.
+func CheckExtension(queue port.Sender, x port.Extension) error {
+	if x.For < 0 || x.For > port.MaxVisibility {
+		return fmt.Errorf("queue %q: a visibility timeout of %s is not within 0 and %s", queue.Name(), x.For,
+			port.MaxVisibility)
+	}
+	return nil
+}
