@@ -62,7 +62,7 @@ func (e ear) Enabled(_ context.Context, l slog.Level) bool {
 }
 
 func (e ear) Handle(_ context.Context, r slog.Record) error {
-	e.w.Checks.Did("bug")
+	e.w.Checks["bug"]++
 	if strings.Contains(r.Message, "panicked") {
 		text := r.Message
 		r.Attrs(func(a slog.Attr) bool {
@@ -81,7 +81,18 @@ func (e ear) WithGroup(string) slog.Handler { return e }
 // NewSimulation returns the simulation of a scenario before any choice is made.
 func NewSimulation(sc Scenario, c Chooser) *Simulation {
 	sc.Prepare()
-	w := New(sc, c)
+	w := &Simulation{
+		prepared: sc.prepared, Result: Result{Stats: NewStats(), Hash: 14695981039346656037}, Sc: sc, Chooser: c,
+		Def: sc.Definition, Start: Noon, Queues: map[string]*Queue{}, Services: map[string]*Remote{},
+		Ledgers: map[string]*memory.Ledger{}, ByID: map[string]*Order{}, Leases: memory.NewLeases(),
+		Answered: map[string]bool{}, Traits: map[string]Trait{}, Outages: map[string]int64{},
+		Expired: map[string]int64{}, Coming: map[string]int64{}, Enabled: map[Fault]bool{},
+		Nth:   counters.Get().(map[Occasion]int),
+		Store: &Store{Definitions: memory.NewDefinitions(), byID: map[string]*Row{}},
+	}
+	if sc.Begun != nil {
+		w.Start = int64(sc.Begun.At)
+	}
 	putDefinitions(w, slices.Concat(w.Defs[1:], w.Below)) // these definitions count as pinned by other orders
 	return w
 }
@@ -278,7 +289,7 @@ func parts(p *Process) engine.Parts {
 func stateOf(p *Process) *state.Store {
 	w := p.W
 	return state.New(state.Config{
-		Store: storePort{p}, Definitions: w.Store,
+		Store: storePort{w.Store, p}, Definitions: w.Store,
 		Compile: func(hash string, data []byte) (*core.Definition, error) { return compile(w, hash, data) },
 		Encode:  func(d *core.Definition) ([]byte, error) { return encode(w, d) }, Limit: w.Room.Limit,
 		Current: func(name string) *core.Definition {
@@ -370,7 +381,7 @@ func handle(w *Simulation, iv *Invocation, q *Queue, letters []*Letter, ds []por
 			received(w, q, ds[i])
 		}
 	default:
-		w.Checks.Did("4")
+		w.Checks["4"]++
 		failed = p.Scheduler.Handle(ctx, q.Name, ds)
 		if iv.Dead { // the queue delivers the messages again
 			return

@@ -144,14 +144,16 @@ func committed(w *Simulation, before, after *protocol.Task, record *port.Record)
 	m.anys()
 }
 
+// fail records that an invariant is broken.
 func (m *move) fail(name, format string, args ...any) {
-	m.w.Violate(name, "order %s, version %d: %s", m.after.OrderID, m.after.Version,
-		fmt.Sprintf(format, args...))
+	m.w.Violate(name, "order %s, version %d: %s", m.after.OrderID, m.after.Version, fmt.Sprintf(format, args...))
 }
 
-func (m *move) did(names ...string) {
-	for _, n := range names {
-		m.w.Checks.Did(n)
+// never checks an invariant, which is broken if wrong is true.
+func (m *move) never(wrong bool, name, format string, args ...any) {
+	m.w.Checks[name]++
+	if wrong {
+		m.fail(name, format, args...)
 	}
 }
 
@@ -161,13 +163,10 @@ func checkEffects(w *Simulation, o *Order) {
 	if t == nil {
 		return
 	}
-	if t.Apart() && !w.Store.Holds(t) {
-		w.Violate("2", "the order of %s is kept apart, and it is not there", o.Id)
-	}
+	w.never(t.Apart() && !w.Store.Holds(t), "2", "the order of %s is kept apart, and it is not there", o.Id)
 	if !t.Terminal() || t.ProcessState == core.Closed { // a closed order keeps its effects
 		return
 	}
-	w.Checks.Did(map[bool]string{true: "7", false: "8"}[t.ProcessState == core.Processed])
 	checkChildren(w, t)
 	checkAnys(w, t)
 	for i := range t.Steps {
@@ -187,14 +186,12 @@ func checkEffects(w *Simulation, o *Order) {
 			w.DefOf(t).Steps[i].Agent != "" && !noEffect(w, t, s.Name) {
 			want = 1
 		}
-		switch {
-		case all == want && (now == want):
-		case t.ProcessState == core.Processed:
-			w.Violate("7", "order %s is Processed, and step %s (%s) has %d effects, not %d", o.Id, s.Name,
-				s.State, all, want)
-		default:
-			w.Violate("8", "order %s is %s, and %d effects of step %s stand", o.Id, t.ProcessState, all, s.Name)
-		}
+		processed := t.ProcessState == core.Processed
+		wrong := all != want || now != want
+		w.never(processed && wrong,
+			"7", "order %s is Processed, and step %s (%s) has %d effects, not %d", o.Id, s.Name, s.State, all, want)
+		w.never(!processed && wrong,
+			"8", "order %s is %s, and %d effects of step %s stand", o.Id, t.ProcessState, all, s.Name)
 	}
 }
 
@@ -208,30 +205,23 @@ func undoing(w *Simulation, s *Remote, c worker.Call) {
 	if t == nil || t.Run != s.Run || t.ProcessState != core.Compensating || s.Net == 0 {
 		return
 	}
-	w.Checks.Did("9")
 	first := t.Step(s.Step).First.Nth
 	for i := range t.Steps {
 		other := w.Services[core.Key(s.Order, s.Run, t.Steps[i].Name)]
-		if d := &w.DefOf(t).Steps[i]; d.PointOfNoReturn && other != nil && other.Net > 0 {
-			w.Violate("P22a", "order %s: %s is undone while the effect of the point of no return %s stands",
-				s.Order, s.Step, d.Name)
-		}
-		if t.Steps[i].First.Nth > first && other != nil && other.Net > 0 {
-			w.Violate("9", "order %s: %s is undone while the effect of %s stands", s.Order, s.Step,
-				t.Steps[i].Name)
-		}
+		d := &w.DefOf(t).Steps[i]
+		w.never(d.PointOfNoReturn && other != nil && other.Net > 0, "P22a",
+			"order %s: %s is undone while the effect of the point of no return %s stands", s.Order, s.Step, d.Name)
+		w.never(t.Steps[i].First.Nth > first && other != nil && other.Net > 0,
+			"9", "order %s: %s is undone while the effect of %s stands", s.Order, s.Step, t.Steps[i].Name)
 	}
 }
 
 // audit checks all orders and all dead letters at the end of a run.
 func audit(w *Simulation) {
 	for _, o := range w.AllOrders {
-		w.Checks.Did("5")
-		w.Checks.Did("19")
-		w.Checks.Did("P26")
-		if o.Acked && !w.Store.Known(o.Id) {
-			w.Violate("P26", "order %s was acknowledged, and its ID is gone", o.Id)
-		}
+		w.Checks["5"]++
+		w.Checks["19"]++
+		w.never(o.Acked && !w.Store.Known(o.Id), "P26", "order %s was acknowledged, and its ID is gone", o.Id)
 		o.Seen.Dirty = true
 		if t := w.Store.Task(o.Id); t != nil {
 			if t.Parent == nil {
@@ -248,21 +238,16 @@ func audit(w *Simulation) {
 // end is reported until settled). If no handler has died, the application has received all other statuses too
 // (P12, effects are emitted again). A status may be given up after two weeks, or by the erasure of its order (P52).
 func told(w *Simulation, o *Order, t *protocol.Task) {
-	w.Checks.Did("P11")
-	if alerts(w.DefOf(t), t) && t.Parent == nil && !o.Seen.Alerts[alertID(t.End.At, t.Run, t.End.Command)] {
-		w.Violate("P11", "order %s is %s, and its alert was never raised", o.Id, t.ProcessState)
-	}
+	w.never(alerts(w.DefOf(t), t) && t.Parent == nil && !o.Seen.Alerts[alertID(t.End.At, t.Run, t.End.Command)],
+		"P11", "order %s is %s, and its alert was never raised", o.Id, t.ProcessState)
 	if t.ReplyTo != Shop || t.Erased != nil || slices.ContainsFunc(t.Undelivered,
 		func(u core.Undelivered) bool { return u.ReplyTo == Shop }) {
 		return
 	}
-	w.Checks.Did("18")
 	died := w.Faults[CrashBefore] + w.Faults[CrashAfter] + w.Faults[TimeoutAfter]
 	for n := 1; n <= t.StatusSeq; n++ {
-		if !o.Seen.Received[n] && (n == t.End.Seq || died == 0) {
-			w.Violate("18", "order %s is %s, and the application never received its status %d of %d", o.Id,
-				t.ProcessState, n, t.StatusSeq)
-		}
+		w.never(!o.Seen.Received[n] && (n == t.End.Seq || died == 0), "18",
+			"order %s is %s, and the application never received its status %d of %d", o.Id, t.ProcessState, n, t.StatusSeq)
 	}
 }
 

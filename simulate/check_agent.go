@@ -25,48 +25,33 @@ func reminds(r *message.Request) bool {
 func checkCall(iv *Invocation, c worker.Call) {
 	w := iv.W
 	a := &iv.Agency
-	w.Checks.Did("P25")
 	now := core.TimeOf(iv.P.Now())
 	r := a.Req
-	switch {
-	case r == nil || c.Key != r.Key || c.Attempt != r.Attempt || c.Operation != r.Operation ||
-		c.Key != core.Key(r.OrderID, r.Run, r.Step) && !reminds(r):
-		w.Violate("P3", "the call of %s, attempt %d, is not what the request asks for", c.Key, c.Attempt)
+	alike := r != nil && c.Key == r.Key && c.Attempt == r.Attempt && c.Operation == r.Operation &&
+		(c.Key == core.Key(r.OrderID, r.Run, r.Step) || reminds(r))
+	w.never(!alike, "P3", "the call of %s, attempt %d, is not what the request asks for", c.Key, c.Attempt)
+	if !alike {
 		return
-	case now >= a.Stop():
-		w.Violate("P25", "a call of %s begins at %s; it must not from %s on", c.Key, now, a.Stop())
-	case core.TimeOf(c.Deadline) > a.Stop():
-		w.Violate("P25", "a call of %s may last until %s; it must end by %s", c.Key, core.TimeOf(c.Deadline),
-			a.Stop())
-	case core.TimeOf(c.Deadline) > now.Add(max(r.Timeout, r.MaxDuration)):
-		w.Violate("P6", "a call of %s may last until %s; the timeout is %s, the maxDuration %s", c.Key,
-			core.TimeOf(c.Deadline), r.Timeout, r.MaxDuration)
 	}
-	w.Checks.Did("P3")
-	w.Checks.Did("P6")
+	end := core.TimeOf(c.Deadline)
+	w.never(now >= a.Stop(), "P25", "a call of %s begins at %s; it must not from %s on", c.Key, now, a.Stop())
+	w.never(end > a.Stop(), "P25", "a call of %s may last until %s; it must end by %s", c.Key, end, a.Stop())
+	w.never(end > now.Add(max(r.Timeout, r.MaxDuration)), "P6",
+		"a call of %s may last until %s; the timeout is %s, the maxDuration %s", c.Key, end, r.Timeout, r.MaxDuration)
 	if r.Grade != core.Plain && r.Attempt > 1 && w.ServiceOf(c, iv.P.Agent) != nil && w.Conf(iv.P.Agent).Check {
-		w.Checks.Did("P24")
-		if !a.Checked || a.Happened {
-			w.Violate("P24",
-				"attempt %d of %s is called, and the service was not asked, or said that it has happened",
-				r.Attempt, c.Key)
-		}
+		w.never(!a.Checked || a.Happened, "P24",
+			"attempt %d of %s is called, and the service was not asked, or said that it has happened", r.Attempt, c.Key)
 	}
 	switch {
 	case pivots(r):
-		w.Checks.Did("P22a")
-		if n := w.ServiceOf(c, iv.P.Agent).Proven; c.Attempt <= n {
-			w.Violate("P22a", "attempt %d of %s is called, and attempt %d was answered noEffect", c.Attempt,
-				c.Key, n)
-		}
+		n := w.ServiceOf(c, iv.P.Agent).Proven
+		w.never(c.Attempt <= n, "P22a",
+			"attempt %d of %s is called, and attempt %d was answered noEffect", c.Attempt, c.Key, n)
 	case r.Grade == core.Plain:
-		w.Checks.Did("P32")
-		if allowed := r.StopBy.Sub(r.ClaimedAt) - r.Timeout; allowed > 2*r.ClockSkew &&
-			now.Add(r.Timeout) > r.StopBy {
-			w.Violate("P32",
-				"the plain service of %s is called at %s, when its timeout does not fit any more: it "+
-					"would be in doubt because of time in a queue", c.Key, now)
-		}
+		allowed := r.StopBy.Sub(r.ClaimedAt) - r.Timeout
+		w.never(allowed > 2*r.ClockSkew && now.Add(r.Timeout) > r.StopBy, "P32",
+			"the plain service of %s is called at %s, when its timeout does not fit any more: it would be in doubt "+
+				"because of time in a queue", c.Key, now)
 	}
 	a.Called = true
 }
@@ -83,38 +68,28 @@ func answers(iv *Invocation, r *message.Reply) {
 	if iv.Dead || q == nil {
 		return
 	}
+	now := core.TimeOf(iv.P.Now())
+	same := r.OrderID == q.OrderID && r.Run == q.Run && r.Step == q.Step && r.Attempt == q.Attempt
 	if r.Outcome == message.Progress {
-		w.Checks.Did("P43")
-		if now := core.TimeOf(iv.P.Now()); now >= a.Stop() || r.Until > a.Stop() || q.MaxDuration == 0 ||
-			r.OrderID != q.OrderID || r.Step != q.Step || r.Attempt != q.Attempt || r.Run != q.Run {
-			w.Violate("P43", "attempt %d of %s reports at %s until %s; its stop is %s, its maxDuration %s",
-				q.Attempt, q.Key, now, r.Until, a.Stop(), q.MaxDuration)
-		}
+		w.never(!same || now >= a.Stop() || r.Until > a.Stop() || q.MaxDuration == 0, "P43",
+			"attempt %d of %s reports at %s until %s; its stop is %s, its maxDuration %s", q.Attempt, q.Key, now, r.Until,
+			a.Stop(), q.MaxDuration)
 		return
 	}
-	w.Checks.Did("P3")
-	w.Checks.Did("P25")
-	w.Checks.Did("P28")
-	now := core.TimeOf(iv.P.Now())
-	switch {
-	case r.OrderID != q.OrderID || r.Run != q.Run || r.Step != q.Step || r.Attempt != q.Attempt ||
-		r.Operation != q.Operation:
-		w.Violate("P3", "the reply to attempt %d (%s) of step %s of %s is one of attempt %d (%s) of step %s",
-			q.Attempt, q.Operation, q.Step, q.OrderID, r.Attempt, r.Operation, r.Step)
-	case r.Waited != max(0, a.Received.Sub(q.ClaimedAt)):
-		w.Violate("P32", "the reply of %s says that the request waited for %s, and it was %s", q.Key,
-			r.Waited, max(0, a.Received.Sub(q.ClaimedAt)))
-	case late(r) && a.Called:
-		w.Violate("P32", "attempt %d of %s was called, and the reply says that it came too late", q.Attempt, q.Key)
-	case now >= a.Stop() && !late(r):
-		w.Violate("P25", "attempt %d of %s is answered at %s; the agent must be silent from %s on", q.Attempt,
-			q.Key, now, a.Stop())
-	case len(r.Output) > worker.MaxOutput:
-		w.Violate("P28", "the output of %s has %d bytes and was sent", q.Key, len(r.Output))
-	case r.Outcome == core.OutcomeDone && !happened(iv):
-		w.Violate("P24", "attempt %d of %s (%s) is answered done, and the service's books do not say so",
-			q.Attempt, q.Key, q.Operation)
-	}
+	w.never(!same || r.Operation != q.Operation, "P3",
+		"the reply to attempt %d (%s) of step %s of %s is one of attempt %d (%s) of step %s", q.Attempt, q.Operation,
+		q.Step, q.OrderID, r.Attempt, r.Operation, r.Step)
+	waited := max(0, a.Received.Sub(q.ClaimedAt))
+	w.never(r.Waited != waited, "P32",
+		"the reply of %s says that the request waited for %s, and it was %s", q.Key, r.Waited, waited)
+	w.never(late(r) && a.Called,
+		"P32", "attempt %d of %s was called, and the reply says that it came too late", q.Attempt, q.Key)
+	w.never(now >= a.Stop() && !late(r), "P25",
+		"attempt %d of %s is answered at %s; the agent must be silent from %s on", q.Attempt, q.Key, now, a.Stop())
+	w.never(len(r.Output) > worker.MaxOutput,
+		"P28", "the output of %s has %d bytes and was sent", q.Key, len(r.Output))
+	w.never(r.Outcome == core.OutcomeDone && !happened(iv), "P24",
+		"attempt %d of %s (%s) is answered done, and the service's books do not say so", q.Attempt, q.Key, q.Operation)
 	if r.NoEffect {
 		proves(iv, r)
 	}
@@ -154,17 +129,13 @@ func proves(iv *Invocation, r *message.Reply) {
 			return
 		}
 	}
-	w.Checks.Did("P22a")
-	switch s := w.ServiceOf(callOf(q), iv.P.Agent); {
-	case !pivots(q):
-		w.Violate("P22a", "attempt %d of %s is answered noEffect, and is no point of no return", r.Attempt, q.Key)
-	case s.Applied > 0 || s.Pending > 0:
-		w.Violate("P22a",
-			"attempt %d of %s is answered noEffect, and it has had %d effects, and %d calls may land",
-			r.Attempt, q.Key, s.Applied, s.Pending)
-	default:
-		s.Proven = max(s.Proven, r.Attempt)
-	}
+	s := w.ServiceOf(callOf(q), iv.P.Agent)
+	w.never(!pivots(q),
+		"P22a", "attempt %d of %s is answered noEffect, and is no point of no return", r.Attempt, q.Key)
+	w.never(s.Applied > 0 || s.Pending > 0, "P22a",
+		"attempt %d of %s is answered noEffect, and it has had %d effects, and %d calls may land", r.Attempt, q.Key,
+		s.Applied, s.Pending)
+	s.Proven = max(s.Proven, r.Attempt)
 }
 
 // ends checks a request that the agent has deleted. If the queue did not accept the reply, the agent must not
@@ -175,12 +146,10 @@ func ends(iv *Invocation, deleted bool) {
 	if iv.Dead || !deleted {
 		return
 	}
-	w.Checks.Did("P13")
-	switch {
-	case a.Unsent && a.Req == nil:
-		w.Violate("19", "an unreadable request was deleted, and is not in quarantine")
-	case a.Unsent:
-		w.Violate("P13", "the request of attempt %d of %s was deleted, and its reply was not taken",
-			a.Req.Attempt, a.Req.Key)
+	if a.Req == nil {
+		w.never(a.Unsent, "19", "an unreadable request was deleted, and is not in quarantine")
+		return
 	}
+	w.never(a.Unsent,
+		"P13", "the request of attempt %d of %s was deleted, and its reply was not taken", a.Req.Attempt, a.Req.Key)
 }

@@ -17,21 +17,18 @@ func (m *move) children() {
 		if d.Each == nil || s.Children == nil {
 			continue
 		}
-		m.did("P40")
 		c := s.Children
 		m.iterations(s, d)
 		m.carries(s)
 		open := map[int]bool{}
 		for _, o := range c.Open {
-			if open[o.Index] || o.Index >= c.Count {
-				m.fail("P40", "step %s has child %d open twice, or beyond its %d", s.Name, o.Index, c.Count)
-			}
+			m.never(open[o.Index] || o.Index >= c.Count,
+				"P40", "step %s has child %d open twice, or beyond its %d", s.Name, o.Index, c.Count)
 			open[o.Index] = true
 			m.inDoubt(s, o)
 		}
-		if len(c.Open) > d.Each.Concurrency {
-			m.fail("P40", "step %s has %d children open, %d may be", s.Name, len(c.Open), d.Each.Concurrency)
-		}
+		m.never(len(c.Open) > d.Each.Concurrency,
+			"P40", "step %s has %d children open, %d may be", s.Name, len(c.Open), d.Each.Concurrency)
 	}
 }
 
@@ -42,9 +39,7 @@ func (m *move) inDoubt(s *protocol.Step, o protocol.OpenChild) {
 		return
 	}
 	id := core.Parent{OrderID: m.after.OrderID, Run: m.after.Run, Step: s.Name, Index: o.Index}.ChildID()
-	if !m.w.Store.Known(id) {
-		m.fail("P41", "step %s is in doubt about its child %s, which never existed", s.Name, id)
-	}
+	m.never(!m.w.Store.Known(id), "P41", "step %s is in doubt about its child %s, which never existed", s.Name, id)
 }
 
 // carries notes with how many answers of the parent a child begins (invariant 26).
@@ -70,19 +65,16 @@ func (m *move) iterations(s *protocol.Step, d *core.StepDefinition) {
 	if r == nil || s.Claim.Undo {
 		return
 	}
-	m.did("24", "25")
 	c := s.Children
-	if c.Started > r.AtMost {
-		m.fail("25", "step %s has begun iteration %d of %d", s.Name, c.Started-1, r.AtMost)
-	}
+	m.never(c.Started > r.AtMost, "25", "step %s has begun iteration %d of %d", s.Name, c.Started-1, r.AtMost)
 	for _, o := range c.Open {
 		if o.Ended || o.Index == 0 {
 			continue
 		}
 		id := core.Parent{OrderID: m.after.OrderID, Run: m.after.Run, Step: s.Name, Index: o.Index - 1}.ChildID()
-		if before := m.w.Store.Task(id); before == nil || !before.Terminal() {
-			m.fail("24", "step %s has begun iteration %d, and %s has not ended", s.Name, o.Index, id)
-		}
+		before := m.w.Store.Task(id)
+		m.never(before == nil || !before.Terminal(),
+			"24", "step %s has begun iteration %d, and %s has not ended", s.Name, o.Index, id)
 	}
 }
 
@@ -92,7 +84,6 @@ func checkChildren(w *Simulation, t *protocol.Task) {
 	if len(w.Below) == 0 {
 		return
 	}
-	w.Checks.Did("P41")
 	for i := range t.Steps {
 		s := &t.Steps[i]
 		if s.Children == nil {
@@ -115,14 +106,13 @@ func checkChildren(w *Simulation, t *protocol.Task) {
 			}
 		}
 		if enough := s.Children.Enough; stands && enough > 0 {
-			w.Checks.Did("22")
-			if well := s.Children.Count - failed; well != enough {
-				w.Violate("22", "order %s is Processed, %d children of step %s stand, and %d have decided it", t.OrderID, well,
-					s.Name, enough)
-			}
-		} else if stands && failed != s.Children.Failed {
-			w.Violate("P41", "order %s is Processed, and %d children of step %s have failed, not %d",
-				t.OrderID, failed, s.Name, s.Children.Failed)
+			well := s.Children.Count - failed
+			w.never(well != enough, "22", "order %s is Processed, %d children of step %s stand, and %d have decided it",
+				t.OrderID, well, s.Name, enough)
+		} else {
+			w.never(stands && failed != s.Children.Failed, "P41",
+				"order %s is Processed, and %d children of step %s have failed, not %d", t.OrderID, failed, s.Name,
+				s.Children.Failed)
 		}
 		for _, svc := range w.Services { // one violation is enough, so any sequence is right
 			order, below := strings.CutPrefix(svc.Order, t.OrderID+"~"+s.Name+"~")
@@ -153,7 +143,6 @@ func (m *move) anys() {
 		if d.Any == nil {
 			continue
 		}
-		m.did("23")
 		well := 0
 		for _, n := range m.def.Members(i) {
 			s := &m.after.Steps[n]
@@ -162,9 +151,8 @@ func (m *move) anys() {
 				well++
 			}
 		}
-		if well > d.Any.Enough {
-			m.fail("23", "%d members of step %s have ended well, and %d decide", well, d.Name, d.Any.Enough)
-		}
+		m.never(well > d.Any.Enough,
+			"23", "%d members of step %s have ended well, and %d decide", well, d.Name, d.Any.Enough)
 	}
 }
 
@@ -187,7 +175,6 @@ func doing(w *Simulation, s *Remote) {
 		if d.Any == nil || d.When != "" || goesOn {
 			continue
 		}
-		w.Checks.Did("23")
 		well := 0
 		for _, n := range def.Members(i) {
 			svc := w.Services[core.Key(s.Order, s.Run, def.Steps[n].Name)]
@@ -195,10 +182,9 @@ func doing(w *Simulation, s *Remote) {
 				well++
 			}
 		}
-		if well < d.Any.Enough {
-			w.Violate("23", "%s takes effect, and %d members of step %s can have ended well, of which %d decide", s.Key, well,
-				d.Name, d.Any.Enough)
-		}
+		w.never(well < d.Any.Enough, "23",
+			"%s takes effect, and %d members of step %s can have ended well, of which %d decide", s.Key, well, d.Name,
+			d.Any.Enough)
 	}
 }
 
@@ -211,12 +197,9 @@ func checkAnys(w *Simulation, t *protocol.Task) {
 		if d.Any == nil || t.ProcessState != core.Processed {
 			continue
 		}
-		w.Checks.Did("22")
 		s := &t.Steps[i]
-		if s.State == core.Processed && len(s.Won) != d.Any.Enough {
-			w.Violate("22", "order %s is Processed, and %v have decided step %s, which needs %d", t.OrderID, s.Won, d.Name,
-				d.Any.Enough)
-		}
+		w.never(s.State == core.Processed && len(s.Won) != d.Any.Enough, "22",
+			"order %s is Processed, and %v have decided step %s, which needs %d", t.OrderID, s.Won, d.Name, d.Any.Enough)
 		for n, member := range def.Members(i) {
 			name := t.Steps[member].Name
 			won := slices.Contains(s.Won, d.Any.Members[n])
@@ -224,10 +207,10 @@ func checkAnys(w *Simulation, t *protocol.Task) {
 			if svc == nil || noEffect(w, t, name) {
 				continue
 			}
-			if stands := svc.Net > 0; stands != won {
-				w.Violate("22", "order %s is Processed, decided by %v of step %s, and the effect of %s stands: %v", t.OrderID,
-					s.Won, d.Name, name, stands)
-			}
+			stands := svc.Net > 0
+			w.never(stands != won, "22",
+				"order %s is Processed, decided by %v of step %s, and the effect of %s stands: %v", t.OrderID, s.Won,
+				d.Name, name, stands)
 		}
 	}
 }
@@ -248,7 +231,7 @@ func (m *move) passed(s *protocol.Step) {
 	if parent == nil {
 		return
 	}
-	m.did("26")
+	m.w.Checks["26"]++
 	taker := fmt.Sprintf("%s, run %d", m.after.OrderID, m.after.Run)
 	switch other := parent.Seen.Passed[string(d.Value)]; {
 	case d.By == Passer && other != "" && other != taker:

@@ -33,47 +33,30 @@ func (m *move) several() bool { return len(events(m.w.Cur, m.after.OrderID)) > 1
 // tokens checks that the document of a task with tokens contains no token (P39, a token is an answer's
 // permission).
 func (m *move) tokens() {
-	if m.after.TokenKey == "" {
-		return
-	}
-	m.did("P39")
-	if bytes.Contains(m.record.Document, []byte(m.after.TokenKey+".")) {
-		m.fail("P39", "the document holds a token")
+	if m.after.TokenKey != "" {
+		m.never(bytes.Contains(m.record.Document, []byte(m.after.TokenKey+".")), "P39", "the document holds a token")
 	}
 }
 
 // identity checks the fields that never change and the fields that only grow.
 func (m *move) identity() {
-	m.did("2", "15", "20", "P2", "P14")
-	if m.o.Seen.Writes > most {
-		m.fail("20", "it has been written %d times", m.o.Seen.Writes)
-	}
-	m.did("P28")
-	if limit := m.w.Room.Limit; limit > 0 && len(m.record.Document) > limit {
-		m.fail("P28", "its document has %d bytes, the limit is %d", len(m.record.Document), limit)
-	}
+	m.never(m.o.Seen.Writes > most, "20", "it has been written %d times", m.o.Seen.Writes)
+	limit := m.w.Room.Limit
+	m.never(limit > 0 && len(m.record.Document) > limit,
+		"P28", "its document has %d bytes, the limit is %d", len(m.record.Document), limit)
 	if m.before == nil {
-		if m.after.Version != 1 {
-			m.fail("15", "the first version is %d", m.after.Version)
-		}
+		m.never(m.after.Version != 1, "15", "the first version is %d", m.after.Version)
 		return
 	}
-	m.did("mixed")
 	// An erasure may remove the field (P52, erase removes content, not identity).
-	if m.before.Unknown[LaterField] != nil && m.after.Unknown[LaterField] == nil && m.after.Erased == nil {
-		m.fail("mixed", "an older version of the program has dropped a field that it does not know")
-	}
-	if m.after.Version != m.before.Version+1 {
-		m.fail("15", "it follows version %d", m.before.Version)
-	}
-	if state.HashOf(m.after) != state.HashOf(m.before) {
-		m.fail("P14", "its content changed")
-	}
+	m.never(m.before.Unknown[LaterField] != nil && m.after.Unknown[LaterField] == nil && m.after.Erased == nil,
+		"mixed", "an older version of the program has dropped a field that it does not know")
+	m.never(m.after.Version != m.before.Version+1, "15", "it follows version %d", m.before.Version)
+	m.never(state.HashOf(m.after) != state.HashOf(m.before), "P14", "its content changed")
 	m.moved()
 	m.corrected()
-	if d := m.after.Run - m.before.Run; d != 0 && (d != 1 || !m.commanded) {
-		m.fail("P2", "the run went from %d to %d", m.before.Run, m.after.Run)
-	}
+	d := m.after.Run - m.before.Run
+	m.never(d != 0 && (d != 1 || !m.commanded), "P2", "the run went from %d to %d", m.before.Run, m.after.Run)
 }
 
 // corrected checks a step that gets another input (P51, a call can get another input). Only a plain service
@@ -88,15 +71,12 @@ func (m *move) corrected() {
 			was.Corrected.Command == s.Corrected.Command {
 			continue
 		}
-		m.did("P51")
 		key := core.Key(t.OrderID, t.Run, s.Name)
-		svc := m.w.Services[key]
-		switch {
-		case !m.commanded:
-			m.fail("P51", "step %s has another input, and no command gave it", s.Name)
-		case svc != nil && (svc.Net > 0 || svc.Applied > 0 && svc.Grade != core.Plain || svc.Pending > 0):
-			m.fail("P51", "step %s gets another input, and its key has had %d effects, and %d calls may land",
-				s.Name, svc.Applied, svc.Pending)
+		m.never(!m.commanded, "P51", "step %s has another input, and no command gave it", s.Name)
+		if svc := m.w.Services[key]; svc != nil {
+			m.never(svc.Net > 0 || svc.Applied > 0 && svc.Grade != core.Plain || svc.Pending > 0, "P51",
+				"step %s gets another input, and its key has had %d effects, and %d calls may land", s.Name, svc.Applied,
+				svc.Pending)
 		}
 		delete(m.o.Seen.Meant, key+string(core.Do))
 	}
@@ -109,17 +89,12 @@ func (m *move) moved() {
 	if t.Definition == b.Definition {
 		return
 	}
-	m.did("P49")
 	m.o.Seen.Moved = true
-	if !m.commanded {
-		m.fail("P49", "it pins another definition, and no command asked for that")
-	}
+	m.never(!m.commanded, "P49", "it pins another definition, and no command asked for that")
 	for i := range b.Steps { // a step without an effect may get other work under its key
 		s := &b.Steps[i]
 		stated := s.Resolved != nil && s.Resolved.Fact != core.Happened && s.Resolved.At > s.Claim.At
-		if s.InFlight() && !m.several() {
-			m.fail("P49", "it is moved while step %s is in flight", s.Name)
-		}
+		m.never(s.InFlight() && !m.several(), "P49", "it is moved while step %s is in flight", s.Name)
 		if s.NoEffect != 0 || stated && s.State == core.Compensated || s.First.Nth == 0 && s.FailureCode != "" {
 			delete(m.o.Seen.Meant, core.Key(t.OrderID, t.Run, s.Name)+string(core.Do))
 		}
@@ -138,19 +113,16 @@ func (m *move) was(name string) *protocol.Step {
 
 // index checks the bucket and the due time of the index entry (P9, tasks not at rest are due).
 func (m *move) index() {
-	m.did("21", "P9")
 	live := live(m.after)
-	if rests := live == 0 &&
-		m.after.ProcessState == core.Error; rests != (m.record.Bucket == port.AttentionBucket) {
-		m.fail("P9", "it is %s, its earliest live time is %s, and it stands in the index as %q",
-			m.after.ProcessState, live, m.record.Bucket)
-	}
-	switch {
-	case live != 0 && m.record.Bucket != port.DueBucket:
-		m.fail("P9", "it has a live time, %s, and stands in the index as %q", live, m.record.Bucket)
-	case live != 0 && core.TimeOf(m.record.IndexAt) > live:
-		m.fail("21", "it is due at %s, and its earliest live time is %s", m.record.IndexAt, live)
-	case live == 0 && !m.after.AtRest():
+	rests := live == 0 && m.after.ProcessState == core.Error
+	m.never(rests != (m.record.Bucket == port.AttentionBucket), "P9",
+		"it is %s, its earliest live time is %s, and it stands in the index as %q", m.after.ProcessState, live,
+		m.record.Bucket)
+	m.never(live != 0 && m.record.Bucket != port.DueBucket,
+		"P9", "it has a live time, %s, and stands in the index as %q", live, m.record.Bucket)
+	m.never(live != 0 && core.TimeOf(m.record.IndexAt) > live,
+		"21", "it is due at %s, and its earliest live time is %s", m.record.IndexAt, live)
+	if live == 0 && !m.after.AtRest() {
 		m.fail("P9", "it is not at rest and has no live time: %s", summary(m.after))
 	}
 }
@@ -158,53 +130,41 @@ func (m *move) index() {
 // ends checks the end of a task, and its hop budget (P22, a point of no return forbids undo; P23, a hop
 // budget bounds claims).
 func (m *move) ends() {
-	m.did("6", "P22", "P23")
 	t := m.after
 	b := m.before
-	if t.Hops > m.def.HopBudget && t.Definition != "" {
-		m.fail("P23", "it has used %d hops of %d", t.Hops, m.def.HopBudget)
-	}
+	m.never(t.Hops > m.def.HopBudget && t.Definition != "",
+		"P23", "it has used %d hops of %d", t.Hops, m.def.HopBudget)
 	if b == nil {
 		return
 	}
-	m.did("18")
-	if t.End.Seq > 0 && t.StatusSeq != t.End.Seq {
-		m.fail("18", "its end is reported as number %d, and a later status has number %d", t.End.Seq,
-			t.StatusSeq)
-	}
+	m.never(t.End.Seq > 0 && t.StatusSeq != t.End.Seq,
+		"18", "its end is reported as number %d, and a later status has number %d", t.End.Seq, t.StatusSeq)
 	// A parent requests the undo of its child by a message (P41).
 	asked := t.Parent != nil && b.ProcessState == core.Processed && t.ProcessState != core.Error
-	if b.Terminal() && !m.commanded && !asked && (t.ProcessState != b.ProcessState || t.End.At != b.End.At) {
-		m.fail("6", "%s became %s without a command", b.ProcessState, t.ProcessState)
-	}
-	if !asked && (b.ProcessState == core.Processed || b.ProcessState == core.Cancelled ||
-		b.ProcessState == core.Closed) && t.ProcessState != b.ProcessState {
-		m.fail("6", "%s is final and became %s", b.ProcessState, t.ProcessState)
-	}
-	if pastReturn(m.def, t) && (t.ProcessState == core.Compensating ||
-		t.ProcessState == core.Compensated || t.ProcessState == core.Cancelled) {
-		m.fail("P22", "it is %s past its point of no return", t.ProcessState)
-	}
-	if t.ProcessState == core.Compensated || t.ProcessState == core.Cancelled {
-		m.did("10")
-		for i := range t.Steps {
-			if s := &t.Steps[i]; s.Attempted() && s.State != core.Compensated {
-				m.fail("10", "it is %s, and step %s, which was attempted, is %s", t.ProcessState, s.Name,
-					s.State)
-			}
-		}
+	m.never(b.Terminal() && !m.commanded && !asked && (t.ProcessState != b.ProcessState || t.End.At != b.End.At),
+		"6", "%s became %s without a command", b.ProcessState, t.ProcessState)
+	final := b.ProcessState == core.Processed || b.ProcessState == core.Cancelled || b.ProcessState == core.Closed
+	m.never(final && !asked && t.ProcessState != b.ProcessState,
+		"6", "%s is final and became %s", b.ProcessState, t.ProcessState)
+	undone := t.ProcessState == core.Compensated || t.ProcessState == core.Cancelled
+	m.never((undone || t.ProcessState == core.Compensating) && pastReturn(m.def, t),
+		"P22", "it is %s past its point of no return", t.ProcessState)
+	for i := range t.Steps {
+		s := &t.Steps[i]
+		m.never(undone && s.Attempted() && s.State != core.Compensated,
+			"10", "it is %s, and step %s, which was attempted, is %s", t.ProcessState, s.Name, s.State)
 	}
 }
 
 // silent checks a commit that settles what happened: a close (P48, close ends an order as it stands), or a fact
 // that the operator states (P18, resubmit uses a remembered key). No call may take effect afterwards.
 func (m *move) silent() {
-	m.did("P18", "P48")
 	t := m.after
 	b := m.before
 	closed := b != nil && t.ProcessState == core.Closed && b.ProcessState != core.Closed
-	if closed && b.ProcessState != core.Error && len(m.w.Below) == 0 && !m.several() {
-		m.fail("P48", "it was %s, and is closed", b.ProcessState)
+	if closed {
+		m.never(b.ProcessState != core.Error && len(m.w.Below) == 0 && !m.several(),
+			"P48", "it was %s, and is closed", b.ProcessState)
 	}
 	for i := range t.Steps {
 		s := &t.Steps[i]
@@ -212,13 +172,11 @@ func (m *move) silent() {
 			m.was(s.Name).Resolved.At != s.Resolved.At)
 		key := core.Key(t.OrderID, t.Run, s.Name)
 		last := max(m.o.Seen.StopBy[key+string(core.Do)], m.o.Seen.StopBy[key+string(core.UndoOp)])
-		switch {
-		case last == 0:
-		case closed && t.End.At <= last:
-			m.fail("P48", "it is closed at %s, and a call of step %s may begin until %s", t.End.At, s.Name, last)
-		case stated && s.Resolved.At <= last:
-			m.fail("P18", "a fact of step %s is accepted at %s, and a call may begin until %s", s.Name,
-				s.Resolved.At, last)
+		m.never(last != 0 && closed && t.End.At <= last,
+			"P48", "it is closed at %s, and a call of step %s may begin until %s", t.End.At, s.Name, last)
+		if stated {
+			m.never(s.Resolved.At <= last,
+				"P18", "a fact of step %s is accepted at %s, and a call may begin until %s", s.Name, s.Resolved.At, last)
 		}
 	}
 }
@@ -232,10 +190,10 @@ func (m *move) sequence() {
 		for _, name := range m.def.Steps[i].After {
 			o := t.Step(name)
 			a := m.def.Steps[i].Answer
-			if early := a != nil && a.Ask == name; !early && s.Finish.Seq > 0 && o.Finish.Seq > s.Finish.Seq {
-				m.fail("18", "status %d says that step %s has finished, and status %d that step %s has, which "+
-					"comes before it", s.Finish.Seq, s.Name, o.Finish.Seq, name)
-			}
+			early := a != nil && a.Ask == name
+			m.never(!early && s.Finish.Seq > 0 && o.Finish.Seq > s.Finish.Seq, "18",
+				"status %d says that step %s has finished, and status %d that step %s has, which comes before it",
+				s.Finish.Seq, s.Name, o.Finish.Seq, name)
 		}
 	}
 }
@@ -245,15 +203,10 @@ func (m *move) erased() {
 	t := m.after
 	b := m.before
 	if t.Erased == nil {
-		if b != nil && b.Erased != nil {
-			m.fail("P52", "it was erased, and its document says so no more")
-		}
+		m.never(b != nil && b.Erased != nil, "P52", "it was erased, and its document says so no more")
 		return
 	}
-	m.did("P52")
-	if b != nil && b.Erased == nil && !m.commanded {
-		m.fail("P52", "it was erased without a command")
-	}
+	m.never(b != nil && b.Erased == nil && !m.commanded, "P52", "it was erased without a command")
 	held := len(t.Order) > 0 || len(t.Output) > 0
 	for i := range t.Steps {
 		s := &t.Steps[i]
@@ -263,9 +216,7 @@ func (m *move) erased() {
 	for _, v := range t.Commands.Verdicts {
 		held = held || v.At > t.Erased.At && (v.By != "" || v.Note != "")
 	}
-	if held {
-		m.fail("P52", "it was erased, and its document still holds what was sent")
-	}
+	m.never(held, "P52", "it was erased, and its document still holds what was sent")
 }
 
 // settled checks that an end counts as reported only after its status and its alert were sent (P11).
@@ -276,17 +227,14 @@ func (m *move) settled() {
 		t.ProcessState != b.ProcessState {
 		return
 	}
-	m.did("P11")
 	seen := &m.o.Seen
 	// Without a message to send, the status waits for the resend time of its receivers.
 	reported := seen.Reported[t.End.Seq] != "" || !slices.ContainsFunc(t.EndReceivers(m.def),
 		func(receiver string) bool { return !t.Postponed(receiver) })
-	if t.End.Seq > 0 && !reported {
-		m.fail("P11", "%s is settled, and its status %d was never sent", t.ProcessState, t.End.Seq)
-	}
-	if alerts(m.def, t) && !seen.Alerts[alertID(t.End.At, t.Run, t.End.Command)] {
-		m.fail("P11", "%s is settled, and its alert was never raised", t.ProcessState)
-	}
+	m.never(t.End.Seq > 0 && !reported,
+		"P11", "%s is settled, and its status %d was never sent", t.ProcessState, t.End.Seq)
+	m.never(alerts(m.def, t) && !seen.Alerts[alertID(t.End.At, t.Run, t.End.Command)],
+		"P11", "%s is settled, and its alert was never raised", t.ProcessState)
 }
 
 // alertID returns an ID for the alert of an end.
@@ -310,7 +258,6 @@ func (m *move) replies() {
 			return
 		}
 	}
-	m.did("4")
 	m.fail("4", "it was changed by %s, of run %d", Describe(m.w.Cur.Letters[0].Message),
 		m.w.Cur.Letters[0].Message.Value.(*message.Reply).Run)
 }

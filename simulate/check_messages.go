@@ -67,10 +67,8 @@ func sent(w *Simulation, p *Process, q *Queue, m port.Message) {
 func taken(w *Simulation, m port.Message) {
 	switch v := m.Value.(type) {
 	case *message.Control:
-		w.Checks.Did("P17")
-		if v.Kind() == message.Cancel && !w.Store.Known(v.OrderID) {
-			w.Violate("P17", "a Cancel of %s was deleted, and nothing is stored of it", v.OrderID)
-		}
+		w.never(v.Kind() == message.Cancel && !w.Store.Known(v.OrderID),
+			"P17", "a Cancel of %s was deleted, and nothing is stored of it", v.OrderID)
 	case *message.Reply:
 		o := w.ByID[v.OrderID]
 		t := w.Store.Task(v.OrderID)
@@ -109,27 +107,24 @@ func failure(r *message.Reply) bool {
 //   - A step that was reported done is not asked again (P15, a late done counts).
 //   - Without a fence, an undo begins only after the stop-by of every do (P21, an undo waits for quiet).
 func times(w *Simulation, o *Order, t *protocol.Task, r *message.Request) {
-	w.Checks.Did("P15")
 	failures := 0
 	for n := range r.Attempt {
 		if o.Seen.Failed[fmt.Sprintf("%s/%d", r.Key, n)] {
 			failures++
 		}
 	}
-	if _, d := w.StepOf(t, r.Step); r.Operation == core.Do && !o.Seen.Moved && failures >= d.Retry.Budget() {
-		w.Violate("12", "step %s of %s is asked again, in attempt %d, after %d failures", r.Step, r.OrderID,
-			r.Attempt, failures)
-	}
-	if at, done := o.Seen.Done[r.Key]; done && r.Operation == core.Do && r.ClaimedAt > at {
-		w.Violate("P15", "step %s of %s was reported done at %s, and attempt %d is claimed at %s", r.Step,
-			r.OrderID, at, r.Attempt, r.ClaimedAt)
-	}
-	if r.Operation == core.UndoOp && r.Grade != core.Fenced {
-		w.Checks.Did("P21")
-		if quiet := o.Seen.StopBy[r.Key+string(core.Do)]; quiet != 0 && r.ClaimedAt <= quiet.Add(r.ClockSkew) {
-			w.Violate("P21", "the undo of step %s of %s is claimed at %s; a call may be under way until %s",
-				r.Step, r.OrderID, r.ClaimedAt, quiet.Add(r.ClockSkew))
-		}
+	_, d := w.StepOf(t, r.Step)
+	w.never(r.Operation == core.Do && !o.Seen.Moved && failures >= d.Retry.Budget(), "12",
+		"step %s of %s is asked again, in attempt %d, after %d failures", r.Step, r.OrderID, r.Attempt, failures)
+	at, done := o.Seen.Done[r.Key]
+	w.never(done && r.Operation == core.Do && r.ClaimedAt > at, "P15",
+		"step %s of %s was reported done at %s, and attempt %d is claimed at %s", r.Step, r.OrderID, at, r.Attempt,
+		r.ClaimedAt)
+	if asked := o.Seen.StopBy[r.Key+string(core.Do)]; asked != 0 && r.Operation == core.UndoOp {
+		quiet := asked.Add(r.ClockSkew)
+		w.never(r.Grade != core.Fenced && r.ClaimedAt <= quiet, "P21",
+			"the undo of step %s of %s is claimed at %s; a call may be under way until %s", r.Step, r.OrderID,
+			r.ClaimedAt, quiet)
 	}
 	key := r.Key + string(r.Operation)
 	o.Seen.StopBy[key] = max(o.Seen.StopBy[key], r.StopBy)
@@ -138,10 +133,7 @@ func times(w *Simulation, o *Order, t *protocol.Task, r *message.Request) {
 func sentRequest(w *Simulation, p *Process, r *message.Request) {
 	o := w.ByID[r.OrderID]
 	t := w.Store.Task(r.OrderID)
-	w.Checks.Did("P12")
-	if p.Role == ASupervisor {
-		w.Violate("P16", "the Supervisor sent a request for step %s of %s", r.Step, r.OrderID)
-	}
+	w.never(p.Role == ASupervisor, "P16", "the Supervisor sent a request for step %s of %s", r.Step, r.OrderID)
 	if o == nil || t == nil && !w.Store.Known(r.OrderID) {
 		w.Violate("P12", "a request of %s was sent before its task was stored", r.OrderID)
 		return
@@ -151,17 +143,14 @@ func sentRequest(w *Simulation, p *Process, r *message.Request) {
 		return
 	}
 	if t != nil {
-		if s := t.Step(r.Step); s == nil && t.Attempts.Removed[r.Step] < r.Attempt || s != nil &&
-			s.Attempt < r.Attempt && t.Run <= r.Run {
-			w.Violate("P12",
-				"the request of attempt %d of step %s of %s was sent before the claim was stored", r.Attempt,
-				r.Step, r.OrderID)
-		}
+		s := t.Step(r.Step)
+		early := s == nil && t.Attempts.Removed[r.Step] < r.Attempt ||
+			s != nil && s.Attempt < r.Attempt && t.Run <= r.Run
+		w.never(early, "P12", "the request of attempt %d of step %s of %s was sent before the claim was stored",
+			r.Attempt, r.Step, r.OrderID)
 	}
-	w.Checks.Did("P33")
-	if _, d := w.StepOf(t, r.Step); d.Agent == "" {
-		w.Violate("P33", "step %s of %s waits, and %s is asked to do it", r.Step, r.OrderID, r.Agent)
-	}
+	_, d := w.StepOf(t, r.Step)
+	w.never(d.Agent == "", "P33", "step %s of %s waits, and %s is asked to do it", r.Step, r.OrderID, r.Agent)
 	meant(w, o, r)
 	times(w, o, t, r)
 	same(w, "P12", o.Seen.Requests, fmt.Sprintf("%s/%d/%s", r.Step, r.Attempt, r.Key), r)
@@ -201,11 +190,8 @@ func sentStatus(w *Simulation, s *message.Status) {
 	if o == nil || s.Seq == 0 {
 		return
 	}
-	w.Checks.Did("18")
 	b, err := s.Encode()
-	if err != nil {
-		w.Violate("bug", "a status cannot be encoded: %v", err)
-	}
+	w.never(err != nil, "bug", "a status cannot be encoded: %v", err)
 	superseded := func(text string) bool { return strings.Contains(text, string(core.StatusSuperseded)) }
 	if was, known := o.Seen.Reported[s.Seq]; known && was != string(b) && s.Code != core.CodeOutputTooLarge &&
 		!strings.Contains(was, core.CodeOutputTooLarge) && !superseded(was) && s.Kind != core.StatusSuperseded {
@@ -227,10 +213,9 @@ func sentStatus(w *Simulation, s *message.Status) {
 		core.StatusFailed:    core.Error, core.StatusUndone: core.Compensated,
 		core.StatusCancelled: core.Cancelled, core.StatusClosed: core.Closed,
 	}[s.Kind]
-	if s.Seq > t.StatusSeq || want != "" && s.Seq == t.End.Seq && t.ProcessState != want {
-		w.Violate("18", "status %d of %s says %s, and the task is %s, its last number %d", s.Seq, s.OrderID,
-			s.Kind, t.ProcessState, t.StatusSeq)
-	}
+	w.never(s.Seq > t.StatusSeq || want != "" && s.Seq == t.End.Seq && t.ProcessState != want, "18",
+		"status %d of %s says %s, and the task is %s, its last number %d", s.Seq, s.OrderID, s.Kind, t.ProcessState,
+		t.StatusSeq)
 }
 
 // alerted records an alert that an actor raises.
@@ -253,11 +238,9 @@ func (m *move) reminded(was, s *protocol.Step, d *core.StepDefinition) {
 	if is.N == 0 || is.At == was.Reminded.At {
 		return
 	}
-	m.did("27")
 	key := remindKey(m.after, s, is.N)
-	if at, used := m.o.Seen.Reminded[key]; used && at != is.At {
-		m.fail("27", "reminder %s was decided at %s and again at %s", key, at, is.At)
-	}
+	at, used := m.o.Seen.Reminded[key]
+	m.never(used && at != is.At, "27", "reminder %s was decided at %s and again at %s", key, at, is.At)
 	first := was.Reminded.N + 1
 	if m.before.Run != m.after.Run || was.FirstRound() != s.FirstRound() {
 		first = 1
@@ -265,14 +248,12 @@ func (m *move) reminded(was, s *protocol.Step, d *core.StepDefinition) {
 	for n := first; n <= is.N; n++ { // those before the newest one were missed, or decided in the same commit
 		m.o.Seen.Reminded[remindKey(m.after, s, n)] = is.At
 	}
-	switch {
-	case m.supervisor:
-		m.fail("27", "the Supervisor decided on reminder %s", key)
-	case passed(was) && m.before.Run == m.after.Run || was.Withdrawn != 0 && s.Withdrawn == was.Withdrawn:
-		m.fail("27", "reminder %s was decided, and the step was %s and withdrawn at %s", key, was.State, was.Withdrawn)
-	case m.before.Definition != m.after.Definition || m.commanded || s.Claim.At != was.Claim.At:
-	case was.NextReminder(d) == 0 || was.NextReminder(d) > is.At:
-		m.fail("27", "reminder %s was decided at %s, and is due at %s", key, is.At, was.NextReminder(d))
+	m.never(m.supervisor, "27", "the Supervisor decided on reminder %s", key)
+	m.never(passed(was) && m.before.Run == m.after.Run || was.Withdrawn != 0 && s.Withdrawn == was.Withdrawn, "27",
+		"reminder %s was decided, and the step was %s and withdrawn at %s", key, was.State, was.Withdrawn)
+	if m.before.Definition == m.after.Definition && !m.commanded && s.Claim.At == was.Claim.At {
+		next := was.NextReminder(d)
+		m.never(next == 0 || next > is.At, "27", "reminder %s was decided at %s, and is due at %s", key, is.At, next)
 	}
 }
 
@@ -290,19 +271,15 @@ func (m *move) remindsOnly() bool {
 
 // sentReminder checks a reminder when it is sent.
 func sentReminder(w *Simulation, o *Order, t *protocol.Task, r *message.Request) {
-	w.Checks.Did("27")
 	at, decided := o.Seen.Reminded[r.Key]
-	switch {
-	case !decided:
-		w.Violate("27", "reminder %s was sent before it was stored", r.Key)
-	case r.StopBy > at.Add(courtesy) || r.CompleteBy != r.StopBy || r.ClaimedAt > at:
-		w.Violate("27", "reminder %s was decided at %s, is claimed at %s and may begin until %s", r.Key, at, r.ClaimedAt,
-			r.StopBy)
-	case r.Operation != core.Do || r.Grade == core.Plain || r.PointOfNoReturn:
-		w.Violate("27", "reminder %s is a %s of a service that is %s", r.Key, r.Operation, r.Grade)
-	}
-	if def, d := w.StepOf(t, r.Step); !o.Seen.Moved && !slices.Contains(def.Reminders(d), r.Agent) {
-		w.Violate("27", "reminder %s asks agent %s, and its agents are %s", r.Key, r.Agent, def.Reminders(d))
-	}
+	w.never(!decided, "27", "reminder %s was sent before it was stored", r.Key)
+	w.never(r.StopBy > at.Add(courtesy) || r.CompleteBy != r.StopBy || r.ClaimedAt > at, "27",
+		"reminder %s was decided at %s, is claimed at %s and may begin until %s", r.Key, at, r.ClaimedAt, r.StopBy)
+	w.never(r.Operation != core.Do || r.Grade == core.Plain || r.PointOfNoReturn,
+		"27", "reminder %s is a %s of a service that is %s", r.Key, r.Operation, r.Grade)
+	def, d := w.StepOf(t, r.Step)
+	agents := def.Reminders(d)
+	w.never(!o.Seen.Moved && !slices.Contains(agents, r.Agent),
+		"27", "reminder %s asks agent %s, and its agents are %s", r.Key, r.Agent, agents)
 	same(w, "P12", o.Seen.Requests, fmt.Sprintf("%s/%d/%s", r.Step, r.Attempt, r.Key), r)
 }

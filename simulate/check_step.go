@@ -12,27 +12,21 @@ import (
 func (m *move) step(i int) {
 	s := &m.after.Steps[i]
 	d := &m.def.Steps[i]
-	m.did("12", "13", "14", "16", "17")
-	if s.InFlight() != (s.Claim.By != "") {
-		m.fail("16", "step %s is %s and locked by %q", s.Name, s.State, s.Claim.By)
-	}
+	m.never(s.InFlight() != (s.Claim.By != ""), "16", "step %s is %s and locked by %q", s.Name, s.State, s.Claim.By)
 	if s.InFlight() {
 		key := fmt.Sprintf("%s/%d", s.Name, s.Attempt)
-		if was, known := m.o.Seen.Holders[key]; known && was != s.Claim.By {
-			m.fail("16", "attempt %d of step %s was locked by %s and is by %s", s.Attempt, s.Name, was,
-				s.Claim.By)
-		}
+		was, known := m.o.Seen.Holders[key]
+		m.never(known && was != s.Claim.By,
+			"16", "attempt %d of step %s was locked by %s and is by %s", s.Attempt, s.Name, was, s.Claim.By)
 		m.o.Seen.Holders[key] = s.Claim.By
 	}
-	if budget, undoBudget := m.budgets(s.Name); s.Failures.Do > budget || s.Failures.Undo > undoBudget {
-		m.fail("12", "step %s has %d failures and %d of its undo", s.Name, s.Failures.Do, s.Failures.Undo)
-	}
+	budget, undoBudget := m.budgets(s.Name)
+	m.never(s.Failures.Do > budget || s.Failures.Undo > undoBudget,
+		"12", "step %s has %d failures and %d of its undo", s.Name, s.Failures.Do, s.Failures.Undo)
 	if d.OnFailure == core.OnFailureContinue {
-		m.did("P42")
 		// A withdrawn step may still end well, and is then undone (P53, a step can be withdrawn).
-		if s.State == core.Processed && s.FailureCode != "" && s.Withdrawn == 0 {
-			m.fail("P42", "step %s is Processed, and its failure is %q", s.Name, s.FailureCode)
-		}
+		m.never(s.State == core.Processed && s.FailureCode != "" && s.Withdrawn == 0,
+			"P42", "step %s is Processed, and its failure is %q", s.Name, s.FailureCode)
 	}
 	if m.before == nil {
 		return
@@ -40,9 +34,8 @@ func (m *move) step(i int) {
 	was := m.was(s.Name)
 	m.failures(was, s, d)
 	m.reminded(was, s, d)
-	if s.Attempt < was.Attempt {
-		m.fail("14", "the attempt of step %s went from %d to %d", s.Name, was.Attempt, s.Attempt)
-	}
+	m.never(s.Attempt < was.Attempt,
+		"14", "the attempt of step %s went from %d to %d", s.Name, was.Attempt, s.Attempt)
 	if m.supervisor {
 		m.bySupervisor(was, s)
 	}
@@ -56,20 +49,16 @@ func (m *move) failures(was, s *protocol.Step, d *core.StepDefinition) {
 	// A parent that undoes its child after the child's end acts as an operator does.
 	ended := m.before.ProcessState == core.Error || m.before.ProcessState == core.Processed
 	byParent := m.after.Parent != nil && ended && m.after.Undo.Why == protocol.WhyParent
-	if !m.commanded && (s.Failures.Do < was.Failures.Do || !byParent && s.Failures.Undo < was.Failures.Undo) {
-		m.fail("12", "step %s forgot failures", s.Name)
-	}
+	m.never(!m.commanded && (s.Failures.Do < was.Failures.Do || !byParent && s.Failures.Undo < was.Failures.Undo),
+		"12", "step %s forgot failures", s.Name)
 	m.o.Seen.Counted[s.Name] += max(0, s.Failures.Do-was.Failures.Do) +
 		max(0, s.Failures.Undo-was.Failures.Undo)
-	if n := m.o.Seen.Counted[s.Name]; n > s.Attempt {
-		m.fail("13", "step %s has counted %d failures in %d attempts", s.Name, n, s.Attempt)
-	}
-	m.did("P32")
-	if s.Failures.Queued > was.Failures.Queued && s.Failures.Queued >= d.MaxQueueTime &&
-		m.after.ProcessState != core.Error {
-		m.fail("P32", "step %s has waited for %s in queues, %s is the most, and the operator was not alerted",
-			s.Name, s.Failures.Queued, d.MaxQueueTime)
-	}
+	n := m.o.Seen.Counted[s.Name]
+	m.never(n > s.Attempt, "13", "step %s has counted %d failures in %d attempts", s.Name, n, s.Attempt)
+	longer := s.Failures.Queued > was.Failures.Queued
+	m.never(longer && s.Failures.Queued >= d.MaxQueueTime && m.after.ProcessState != core.Error, "P32",
+		"step %s has waited for %s in queues, %s is the most, and the operator was not alerted", s.Name,
+		s.Failures.Queued, d.MaxQueueTime)
 }
 
 // undoneAlone reports whether the step is undone while the task goes forward (P42). The sequence of undos
@@ -91,17 +80,13 @@ func (m *move) undoneAlone(s *protocol.Step) bool {
 }
 
 func (m *move) bySupervisor(was, s *protocol.Step) {
-	m.did("P16")
-	if s.Attempt != was.Attempt {
-		m.fail("P16", "the Supervisor claimed step %s", s.Name)
-	}
+	m.never(s.Attempt != was.Attempt, "P16", "the Supervisor claimed step %s", s.Name)
 	t := m.after
 	undoing := t.ProcessState != core.Processing && (t.ProcessState != core.Error || t.Phase == core.Undoing)
 	done := was.State == core.Processed || was.State == core.Settling
 	undone := undoing && done && (s.State == core.UndoWait || s.State == core.Compensated)
-	if passed(was) && s.State != was.State && !undone {
-		m.fail("17", "the Supervisor took step %s from %s to %s", s.Name, was.State, s.State)
-	}
+	m.never(passed(was) && s.State != was.State && !undone,
+		"17", "the Supervisor took step %s from %s to %s", s.Name, was.State, s.State)
 }
 
 // claimed checks the claim of an undo: it runs in the reverse order of the first claims (invariant 9).
@@ -114,14 +99,10 @@ func (m *move) claimed(s *protocol.Step) {
 	if alone {
 		m.o.Seen.Alone[fmt.Sprintf("%s/%d", s.Name, s.Attempt)] = true
 	}
-	m.did("9")
 	for i := range t.Steps {
-		if alone {
-			break
-		}
-		if o := &t.Steps[i]; o.First.Nth > s.First.Nth && o.State != core.Compensated {
-			m.fail("9", "step %s is undone while %s, claimed later, is %s", s.Name, o.Name, o.State)
-		}
+		o := &t.Steps[i]
+		m.never(!alone && o.First.Nth > s.First.Nth && o.State != core.Compensated,
+			"9", "step %s is undone while %s, claimed later, is %s", s.Name, o.Name, o.State)
 	}
 }
 
@@ -139,7 +120,6 @@ func (m *move) commandOf(id string) string {
 // verdicts checks that a copy of a refused command is never accepted, and that the command number only grows (P5,
 // commands have a number and an ID).
 func (m *move) verdicts() {
-	m.did("P5")
 	added := 0
 	for _, v := range m.after.Commands.Verdicts {
 		if m.before != nil && slices.ContainsFunc(m.before.Commands.Verdicts,
@@ -149,9 +129,7 @@ func (m *move) verdicts() {
 		added++
 		command := m.commandOf(v.ID)
 		accepted, known := m.o.Seen.Verdicts[command]
-		if known && !accepted && v.Accepted {
-			m.fail("P5", "the refused command %s was accepted later", v.ID)
-		}
+		m.never(known && !accepted && v.Accepted, "P5", "the refused command %s was accepted later", v.ID)
 		if known {
 			continue
 		}
@@ -165,9 +143,8 @@ func (m *move) verdicts() {
 		return
 	}
 	was := m.before.Commands.Number
-	if m.after.Commands.Number < was {
-		m.fail("P5", "the command number went from %d to %d", was, m.after.Commands.Number)
-	}
+	m.never(m.after.Commands.Number < was,
+		"P5", "the command number went from %d to %d", was, m.after.Commands.Number)
 	// A parent's Resubmit reaches a child order as a message (P41, parent and child talk by messages). With
 	// eight or more new verdicts, the verdict on the accepted command may be missing.
 	m.commanded = m.commanded || m.after.Parent != nil && m.after.Run > m.before.Run ||
@@ -185,12 +162,11 @@ func (m *move) current(v protocol.Verdict) {
 		if !ok {
 			continue
 		}
-		if n := core.CommandOf(c.Event).Number; v.Command != "cancel" && n != m.before.Commands.Number {
-			m.fail("P5", "command %s (%s) is accepted with the number %d, and the order has %d", v.ID, v.Command,
-				n, m.before.Commands.Number)
-		}
-		if e := core.CommandOf(c.Event); e.Name == core.Resubmit && e.Deadline != 0 && e.Deadline <= v.At {
-			m.fail("P18", "a Resubmit is accepted at %s, and sets the deadline %s", v.At, e.Deadline)
-		}
+		e := core.CommandOf(c.Event)
+		m.never(v.Command != "cancel" && e.Number != m.before.Commands.Number, "P5",
+			"command %s (%s) is accepted with the number %d, and the order has %d", v.ID, v.Command, e.Number,
+			m.before.Commands.Number)
+		m.never(e.Name == core.Resubmit && e.Deadline != 0 && e.Deadline <= v.At,
+			"P18", "a Resubmit is accepted at %s, and sets the deadline %s", v.At, e.Deadline)
 	}
 }

@@ -172,10 +172,7 @@ func otherContent(w *Simulation, o *Order) {
 // stored.
 func acknowledged(w *Simulation, o *Order) {
 	o.Acked = true
-	w.Checks.Did("1")
-	if !w.Store.Known(o.Id) {
-		w.Violate("1", "order %s was acknowledged and is not stored", o.Id)
-	}
+	w.never(!w.Store.Known(o.Id), "1", "order %s was acknowledged and is not stored", o.Id)
 }
 
 // received handles a status that the application has received.

@@ -53,14 +53,23 @@ func Diagnose(sc Scenario) []Finding {
 // Overstated returns a finding for each step that declares a stronger grade than the service of an agent has
 // (Scenario.Services). It runs nothing.
 func Overstated(sc Scenario) (all []Finding) {
-	for _, o := range sc.Overstated() {
-		all = append(all, Finding{
-			Responsible: YourWorkflow, Step: o.Step, Agent: o.Agent,
-			Text: fmt.Sprintf("step %s of workflow %s declares the grade %s, and the service behind %s is %s: "+
-				"what Stepkeeper promises for %s does not hold for it", o.Step, o.Workflow, o.Declared, o.Agent,
-				o.Offered, o.Declared),
-			Fix: fmt.Sprintf("declare grade: %s for step %s", o.Offered, o.Step),
-		})
+	strength := []core.Grade{core.Plain, core.Idempotent, core.Fenced}
+	for _, def := range sc.Definition.WithChildren() {
+		for i := range def.Steps {
+			d := &def.Steps[i]
+			for _, agent := range d.AllAgents() {
+				grade := sc.Services[agent].Grade
+				if grade == "" || slices.Index(strength, grade) >= slices.Index(strength, d.Grade) {
+					continue
+				}
+				all = append(all, Finding{
+					Responsible: YourWorkflow, Step: d.Name, Agent: agent,
+					Text: fmt.Sprintf("step %s of workflow %s declares the grade %s, and the service behind %s is %s: "+
+						"what Stepkeeper promises for %s does not hold for it", d.Name, def.Name, d.Grade, agent, grade, d.Grade),
+					Fix: fmt.Sprintf("declare grade: %s for step %s", grade, d.Name),
+				})
+			}
+		}
 	}
 	return all
 }

@@ -152,8 +152,8 @@ var Calls = [CallCount]struct {
 }{
 	CallLoad:  {"load", engineRoles, 1, with(Act{Throttle, false})},
 	CallOrder: {"load-order", []Role{AScheduler}, 1, with(Act{Throttle, false})},
-	CallCommit: {"commit", engineRoles, 1, with(Act{Throttle, false}, Act{AppliedButError, true}, Act{OwnAsCondition, true},
-		Act{TransactionConflict, false}, Act{LateDoubt, true}, Act{ItemTooLarge, false})},
+	CallCommit: {"commit", engineRoles, 1, with(Act{Throttle, false}, Act{AppliedButError, true},
+		Act{OwnAsCondition, true}, Act{TransactionConflict, false}, Act{LateDoubt, true}, Act{ItemTooLarge, false})},
 	CallDue: {"due", engineRoles, 4, with(Act{Throttle, false}, Act{StaleIndex, true}, Act{MissingIndex, true},
 		Act{TerminalAsDue, true})},
 	CallLease: {"lease", []Role{ASupervisor}, 1, with(Act{Throttle, false})},

@@ -134,7 +134,11 @@ func resume(w *Simulation, iv *Invocation) {
 	w.Cur = before
 	if more {
 		iv.Parked = true
-		w.Agenda.Push(Event{At: until, Iv: iv})
+		w.Agenda.Push(Event{At: until, Do: func() {
+			if !iv.Dead {
+				resume(w, iv)
+			}
+		}})
 		return
 	}
 	ended(iv.P, iv)
@@ -173,10 +177,20 @@ func bury(w *Simulation) {
 // delays lists the possible additional delays before and after the effect of a port call, in milliseconds.
 var delays = [...]int64{0, 1, 3, 10, 40, 150, 700, 3000}
 
-// portCall executes one port call of a handler. The function apply performs the effect of the call. The
-// handler gets the result of apply unless a fault changes it.
-func portCall(iv *Invocation, c Call, subject string, apply func(Fault) error) error {
-	w := iv.W
+// called is portCall for a call with a result.
+func called[T any](p *Process, c Call, subject string, apply func(Fault) (T, error)) (result T, err error) {
+	err = portCall(p, c, subject, func(f Fault) (err error) {
+		result, err = apply(f)
+		return err
+	})
+	return result, err
+}
+
+// portCall executes one port call of the running handler of a process. The function apply performs the effect of the
+// call. The handler gets the result of apply unless a fault changes it.
+func portCall(p *Process, c Call, subject string, apply func(Fault) error) error {
+	w := p.W
+	iv := w.Cur
 	if iv.Dead {
 		return ErrCut
 	}

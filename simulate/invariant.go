@@ -5,8 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-
-	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
 // Invariant is a condition that must hold after every event of a run.
@@ -94,16 +92,6 @@ var invariants = []Invariant{
 	{"bug", "no handler panics, no document is unreadable"},
 }
 
-// Checks holds the number of checks of each invariant, by the invariant's name.
-type Checks map[string]int
-
-// Did counts one check of the invariant with the given name. It does nothing if the name is "".
-func (c Checks) Did(name string) {
-	if name != "" {
-		c[name]++
-	}
-}
-
 // Violate records that an invariant is broken, which ends the run. It records only the first violation.
 func (w *Simulation) Violate(name, format string, args ...any) {
 	if w.Violation != nil {
@@ -111,6 +99,14 @@ func (w *Simulation) Violate(name, format string, args ...any) {
 	}
 	w.Violation = &Violation{Invariant: name, Text: fmt.Sprintf(format, args...), At: w.Now}
 	w.Trace("world", "", "VIOLATION of "+w.Violation.String())
+}
+
+// never checks an invariant, which is broken if wrong is true.
+func (w *Simulation) never(wrong bool, name, format string, args ...any) {
+	w.Checks[name]++
+	if wrong {
+		w.Violate(name, format, args...)
+	}
 }
 
 // Rule returns the text of the invariant that is broken, or its name if it is not in the list.
@@ -201,7 +197,7 @@ func (v *Violation) responsible(sc Scenario) Party {
 // overstates reports whether a service offers less than the workflow, or the workflow of a child order,
 // declares.
 func (sc *Scenario) overstates() bool {
-	if len(sc.Overstated()) > 0 {
+	if len(Overstated(*sc)) > 0 {
 		return true
 	}
 	for _, def := range sc.Definition.WithChildren() {
@@ -213,28 +209,4 @@ func (sc *Scenario) overstates() bool {
 		}
 	}
 	return false
-}
-
-// Overstated returns the steps of the workflow and of its child orders whose grade is stronger than the grade
-// that the service of an agent has.
-func (sc *Scenario) Overstated() (all []Overstatement) {
-	strength := []core.Grade{core.Plain, core.Idempotent, core.Fenced}
-	for _, def := range sc.Definition.WithChildren() {
-		for i := range def.Steps {
-			d := &def.Steps[i]
-			for _, agent := range d.AllAgents() {
-				grade := sc.Services[agent].Grade
-				if grade != "" && slices.Index(strength, grade) < slices.Index(strength, d.Grade) {
-					all = append(all, Overstatement{def.Name, d.Name, agent, d.Grade, grade})
-				}
-			}
-		}
-	}
-	return all
-}
-
-// Overstatement is a step whose declared grade the service of an agent does not have.
-type Overstatement struct {
-	Workflow, Step, Agent string
-	Declared, Offered     core.Grade
 }

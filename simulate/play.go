@@ -60,12 +60,7 @@ func Next(w *Simulation) {
 	if !w.Quiescing && w.Now > w.Until && !outlasts(w) {
 		quiesce(w)
 	}
-	switch {
-	case e.Iv == nil:
-		e.Do()
-	case !e.Iv.Dead:
-		resume(w, e.Iv)
-	}
+	e.Do()
 	bury(w)
 	check(w)
 }
@@ -134,9 +129,8 @@ func outlasts(w *Simulation) bool {
 // Event is something that happens at a given time. Events with the same time happen in the order in which
 // they were added.
 type Event struct {
-	At int64       // time in milliseconds since the start of the simulation
-	Iv *Invocation // handler to resume; nil if Do is set
-	Do func()      // function to call if Iv is nil
+	At int64 // time in milliseconds since the start of the simulation
+	Do func()
 }
 
 // Agenda holds the future events, sorted from the latest to the earliest.

@@ -187,7 +187,7 @@ func (q queuePort) Send(_ context.Context, messages []port.Message) []error {
 	if r, ok := messages[0].Value.(*message.Reply); ok && q.p.Role == AnAgent {
 		answers(w.Cur, r)
 	}
-	err := portCall(w.Cur, CallSend, q.q.Name, func(f Fault) error {
+	err := portCall(q.p, CallSend, q.q.Name, func(f Fault) error {
 		for i := range messages {
 			if f == PartialBatch && i == len(messages)/2 {
 				errs[i] = port.ErrUnavailable
@@ -264,7 +264,7 @@ func send(w *Simulation, p *Process, q *Queue, m port.Message) error {
 func (q queuePort) Delete(_ context.Context, receipts []string) []error {
 	errs := make([]error, len(receipts))
 	for i, r := range receipts {
-		errs[i] = portCall(q.p.W.Cur, CallDelete, q.q.Name, func(f Fault) error {
+		errs[i] = portCall(q.p, CallDelete, q.q.Name, func(f Fault) error {
 			at := q.q.Find(r)
 			switch {
 			case f == DeleteLost:
@@ -288,7 +288,7 @@ func (q queuePort) Extend(_ context.Context, extensions []port.Extension) []erro
 }
 
 func (q queuePort) hide(receipt string, d time.Duration) error {
-	return portCall(q.p.W.Cur, CallExtend, q.q.Name, func(Fault) error {
+	return portCall(q.p, CallExtend, q.q.Name, func(Fault) error {
 		at := q.q.Find(receipt)
 		if at < 0 {
 			return port.ErrReceipt
@@ -300,8 +300,8 @@ func (q queuePort) hide(receipt string, d time.Duration) error {
 	})
 }
 
-func (q queuePort) Depth(context.Context) (d port.Depth, err error) {
-	err = portCall(q.p.W.Cur, CallDepth, q.q.Name, func(Fault) error {
+func (q queuePort) Depth(context.Context) (port.Depth, error) {
+	return called(q.p, CallDepth, q.q.Name, func(Fault) (d port.Depth, _ error) {
 		for _, l := range q.q.Messages {
 			switch {
 			case l.Visible <= q.p.W.Now:
@@ -315,9 +315,8 @@ func (q queuePort) Depth(context.Context) (d port.Depth, err error) {
 		if d.InFlight > 0 { // SQS's counts are approximate
 			d.InFlight += []int{0, 1, -1, d.InFlight}[q.p.W.Choose("roughly", q.q.Name, 4, 0.1)]
 		}
-		return nil
+		return d, nil
 	})
-	return d, err
 }
 
 type queuesPort struct{ p *Process }
@@ -340,7 +339,7 @@ type alarm struct{ p *Process }
 
 func (a alarm) Raise(_ context.Context, alert core.RaiseAlert) error {
 	w := a.p.W
-	return portCall(w.Cur, CallAlert, alert.OrderID, func(Fault) error {
+	return portCall(a.p, CallAlert, alert.OrderID, func(Fault) error {
 		alerted(w, a.p, alert)
 		return nil
 	})

@@ -121,7 +121,7 @@ func callService(ctx context.Context, iv *Invocation, c worker.Call) (out any, e
 	}
 	s.Pending++
 	pauseFor(iv, takes)
-	cut := portCall(iv, site, c.Key, func(f Fault) error {
+	cut := portCall(iv.P, site, c.Key, func(f Fault) error {
 		out, err = land(w, iv, s, c, conf, f)
 		return nil
 	})
@@ -379,11 +379,9 @@ func forget(w *Simulation, s *Remote, c worker.Call, conf Service, f Fault) {
 		s.Adrift > 0 || !s.Known && !s.Fenced {
 		return
 	}
-	w.Checks.Did("P18")
-	if declared := int64(w.Agent(agent).KeyRetention); c.Operation == core.Do && c.Grade != core.Plain &&
-		declared > 0 && standing > 0 && w.Now-s.Since > declared {
-		w.Violate("P18", "attempt %d of %s is called, and the service may have forgotten the key", c.Attempt, c.Key)
-	}
+	declared := int64(w.Agent(agent).KeyRetention)
+	w.never(c.Operation == core.Do && c.Grade != core.Plain && declared > 0 && standing > 0 && w.Now-s.Since > declared,
+		"P18", "attempt %d of %s is called, and the service may have forgotten the key", c.Attempt, c.Key)
 	if f == KeyForgotten || conf.Forgets > 0 || w.Traits[agent].Forgetful {
 		s.Known = false
 		s.Fenced = false
@@ -393,11 +391,10 @@ func forget(w *Simulation, s *Remote, c worker.Call, conf Service, f Fault) {
 }
 
 func effect(w *Simulation, s *Remote, c worker.Call) error {
-	if t := w.Store.Task(s.Order); t != nil && t.ProcessState == core.Closed && t.Run == s.Run &&
-		s.Grade != core.Fenced && c.Attempt > 0 {
-		w.Checks.Did("P48")
-		w.Violate("P48", "a call of %s takes effect after its order was closed", s.Key)
-	}
+	t := w.Store.Task(s.Order)
+	closed := t != nil && t.ProcessState == core.Closed && t.Run == s.Run
+	w.never(closed && s.Grade != core.Fenced && c.Attempt > 0,
+		"P48", "a call of %s takes effect after its order was closed", s.Key)
 	if c.Operation == core.UndoOp {
 		undoing(w, s, c)
 		if s.Grade == core.Plain && s.Net == 0 {
@@ -420,16 +417,11 @@ func effect(w *Simulation, s *Remote, c worker.Call) error {
 	s.Applied++
 	s.Known = true
 	s.Since = w.Now
-	w.Checks.Did("P51")
 	if o := w.ByID[s.Order]; o != nil {
-		if meant := o.Seen.Meant[s.Key+string(core.Do)]; meant != "" &&
-			!strings.HasSuffix(meant, " "+string(c.Input)) {
-			w.Violate("P51", "%s takes effect with the input %s, and what it is to do is %s", s.Key, c.Input,
-				meant)
-		}
+		meant := o.Seen.Meant[s.Key+string(core.Do)]
+		w.never(meant != "" && !strings.HasSuffix(meant, " "+string(c.Input)), "P51",
+			"%s takes effect with the input %s, and what it is to do is %s", s.Key, c.Input, meant)
 	}
-	w.Checks.Did("3")
-	w.Checks.Did("11")
 	// Nothing undoes a reminder (P59, a step can have reminders).
 	if c.Attempt > 0 && !noEffect(w, w.Store.Task(c.OrderID), c.Step) {
 		s.Net++
@@ -438,29 +430,13 @@ func effect(w *Simulation, s *Remote, c worker.Call) error {
 	if c.Attempt > 0 {
 		doing(w, s)
 	}
-	if c.PointOfNoReturn {
-		beyond(w, s)
+	if c.PointOfNoReturn && t != nil && t.Run == s.Run { // a proven refusal permits undo (P22a)
+		undoing := []core.State{core.Compensating, core.Compensated, core.Cancelled}
+		w.never(slices.Contains(undoing, t.ProcessState),
+			"P22a", "the effect of %s begins in an order that is %s", s.Key, t.ProcessState)
 	}
-	switch {
-	case s.Undone:
-		w.Violate("11", "an effect of %s began after its undo", s.Key)
-	case s.Applied > 1:
-		w.Violate("3", "key %s had %d effects", s.Key, s.Applied)
-	}
+	w.never(s.Undone, "11", "an effect of %s began after its undo", s.Key)
+	w.never(s.Applied > 1, "3", "key %s had %d effects", s.Key, s.Applied)
 	w.Dirty(s.Order)
 	return nil
-}
-
-// beyond checks the effect of a point of no return (P22a, a proven refusal permits undo). The order must not
-// be undoing or undone.
-func beyond(w *Simulation, s *Remote) {
-	w.Checks.Did("P22a")
-	t := w.Store.Task(s.Order)
-	if t == nil || t.Run != s.Run {
-		return
-	}
-	switch t.ProcessState {
-	case core.Compensating, core.Compensated, core.Cancelled:
-		w.Violate("P22a", "the effect of %s begins in an order that is %s", s.Key, t.ProcessState)
-	}
 }
