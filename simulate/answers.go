@@ -11,7 +11,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/schema"
 	"github.com/stepkeeper/stepkeeper/shared/suggest"
-	"github.com/stepkeeper/stepkeeper/simulate/internal/deployment"
 )
 
 // ParseAnswers parses the answers to steps of a workflow, each in the form STEP=VALUE. STEP is the path of a step in a
@@ -77,7 +76,7 @@ func stepsOf(def *core.Definition, above, order string) (all []placedStep) {
 
 // answered returns the steps that wait for an answer.
 func answered(def *core.Definition) []placedStep {
-	return slices.DeleteFunc(stepsOf(def, "", deployment.FirstID),
+	return slices.DeleteFunc(stepsOf(def, "", FirstID),
 		func(s placedStep) bool { return s.step().Answer == nil })
 }
 

@@ -10,8 +10,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/schema"
-	"github.com/stepkeeper/stepkeeper/simulate/internal/deployment"
-	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
 // Finding is a problem of a workflow that Diagnose finds without random faults.
@@ -55,20 +53,29 @@ func Diagnose(sc Scenario) []Finding {
 // Overstated returns a finding for each step that declares a stronger grade than the service of an agent has
 // (Scenario.Services). It runs nothing.
 func Overstated(sc Scenario) (all []Finding) {
-	for _, o := range sc.Overstated() {
-		all = append(all, Finding{
-			Responsible: YourWorkflow, Step: o.Step, Agent: o.Agent,
-			Text: fmt.Sprintf("step %s of workflow %s declares the grade %s, and the service behind %s is %s: "+
-				"what Stepkeeper promises for %s does not hold for it", o.Step, o.Workflow, o.Declared, o.Agent,
-				o.Offered, o.Declared),
-			Fix: fmt.Sprintf("declare grade: %s for step %s", o.Offered, o.Step),
-		})
+	strength := []core.Grade{core.Plain, core.Idempotent, core.Fenced}
+	for _, def := range sc.Definition.WithChildren() {
+		for i := range def.Steps {
+			d := &def.Steps[i]
+			for _, agent := range d.AllAgents() {
+				grade := sc.Services[agent].Grade
+				if grade == "" || slices.Index(strength, grade) >= slices.Index(strength, d.Grade) {
+					continue
+				}
+				all = append(all, Finding{
+					Responsible: YourWorkflow, Step: d.Name, Agent: agent,
+					Text: fmt.Sprintf("step %s of workflow %s declares the grade %s, and the service behind %s is %s: "+
+						"what Stepkeeper promises for %s does not hold for it", d.Name, def.Name, d.Grade, agent, grade, d.Grade),
+					Fix: fmt.Sprintf("declare grade: %s for step %s", grade, d.Name),
+				})
+			}
+		}
 	}
 	return all
 }
 
 func diagnoseCalm(sc Scenario) []Finding {
-	w := deployment.Played(sc, Plain{}, false)
+	w := played(sc, Plain{}, false)
 	if w.Violation == nil && processed(w) >= w.Orders {
 		return nil
 	}
@@ -77,7 +84,7 @@ func diagnoseCalm(sc Scenario) []Finding {
 		b.Task.ProcessState == core.Error && w.Ends[core.Compensated]+w.Ends[core.Cancelled] >= w.Orders {
 		return nil // The order is being undone, and the new definition does not change the undo.
 	}
-	for _, s := range stepsOf(sc.Definition, "", deployment.FirstID) {
+	for _, s := range stepsOf(sc.Definition, "", FirstID) {
 		d := s.step()
 		for _, agent := range d.AllAgents() {
 			if l := sc.Services[agent].Latency; agent != "" && l >= d.Timeout {
@@ -104,12 +111,12 @@ func diagnoseCalm(sc Scenario) []Finding {
 			Text: "with nothing going wrong an invariant is broken: " + v.String(),
 		}}
 	}
-	return []Finding{{Responsible: ReportToUs, Text: what + ", and no step has failed", Fix: world.ReportIt}}
+	return []Finding{{Responsible: ReportToUs, Text: what + ", and no step has failed", Fix: ReportIt}}
 }
 
 // processed returns the number of submitted orders that have ended Processed. Their child orders may have ended
 // otherwise: they were overtaken, or the order went on without them.
-func processed(w *world.Simulation) (n int) {
+func processed(w *Simulation) (n int) {
 	for _, o := range w.AllOrders {
 		if t := w.Store.Task(o.Id); t != nil && t.Parent == nil && t.ProcessState == core.Processed {
 			n++
@@ -120,7 +127,7 @@ func processed(w *world.Simulation) (n int) {
 
 // failed returns a finding for the first step that failed for a reason other than a missing answer. It looks
 // at the order and then at its child orders.
-func failed(sc Scenario, w *world.Simulation, what string) (Finding, bool) {
+func failed(sc Scenario, w *Simulation, what string) (Finding, bool) {
 	fix := "if the order lacks what the workflow asks for, give one that has it (--order FILE, or " +
 		"sim.Order in a test); otherwise correct the step"
 	since := core.Time(0)
@@ -244,15 +251,15 @@ func defaults(e *protocol.StepError, def *core.Definition, of *core.StepDefiniti
 // one attempt. It also skips a step whose agent can check the service. It returns a finding for each step
 // whose further attempts are useless.
 func diagnosePlain(sc Scenario) (all []Finding) {
-	for _, s := range stepsOf(sc.Definition, "", deployment.FirstID) {
+	for _, s := range stepsOf(sc.Definition, "", FirstID) {
 		d := s.step()
 		if d.Grade != core.Plain || sc.Services[d.Agent].Check || d.Retry.Budget() < 2 {
 			continue
 		}
 		key := core.Key(s.order, 0, d.Name)
-		w := deployment.Played(sc, NewPlayer([]Choice{{
-			At: world.Sites[world.AnAgent][world.CallDo],
-			Of: key, Nth: 1, Value: 1, What: string(world.ReplyLost),
+		w := played(sc, NewPlayer([]Choice{{
+			At: Sites[AnAgent][CallDo],
+			Of: key, Nth: 1, Value: 1, What: string(ReplyLost),
 		}}), false)
 		attempts := 0
 		if o := w.ByID[s.order]; o != nil { // a list may have started no child

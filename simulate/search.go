@@ -2,14 +2,15 @@ package simulate
 
 import (
 	"fmt"
+	"os"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/port"
-	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
 // Report is the result of a search.
@@ -80,9 +81,9 @@ func Find(sc Scenario, s Search) *Report {
 	if s.Workers == 0 {
 		s.Workers = runtime.GOMAXPROCS(0)
 	}
-	cells, _ := world.Cells(sc.Only)
+	cells, _ := Cells(sc.Only)
 	f := &finding{sc: sc, search: s, began: time.Now(), report: &Report{
-		Workflow: sc.Definition.Name, Stats: world.NewStats(), CellCount: len(cells), Findings: []Finding{},
+		Workflow: sc.Definition.Name, Stats: NewStats(), CellCount: len(cells), Findings: []Finding{},
 	}}
 	f.next.Store(s.First)
 	var all sync.WaitGroup
@@ -153,4 +154,16 @@ func (f *finding) conclude() {
 	}
 	f.report.Tape = NewTape(f.sc, choices, f.report.Violation)
 	f.report.Story = Tell(f.sc, NewPlayer(choices)).Story
+}
+
+// Spacious makes the garbage collector run a quarter as often until the returned function is called. A
+// simulation then becomes a fifth faster and needs some tens of MB more, because it allocates much memory and
+// retains little. Call Spacious only in programs whose main work is simulation. Spacious does nothing if the
+// environment variable GOGC is set.
+func Spacious() (back func()) {
+	if os.Getenv("GOGC") != "" {
+		return func() {}
+	}
+	before := debug.SetGCPercent(400)
+	return func() { debug.SetGCPercent(before) }
 }

@@ -28,11 +28,11 @@ type serviceFile struct {
 // serviceEntry is the entry of one agent. Its keys are the fields of Service and the names of operations.
 type serviceEntry struct {
 	Service
-	operations map[string]operation
+	operations map[string]describedOperation
 }
 
-// operation describes the outputs of an operation: either one output, or outputs drawn from a schema.
-type operation struct {
+// describedOperation describes the outputs of an operation: either one output, or outputs drawn from a schema.
+type describedOperation struct {
 	Output any `yaml:"output"`
 	Schema any `yaml:"schema"`
 }
@@ -49,7 +49,7 @@ func readEntry(e *serviceEntry, data []byte) error {
 	if err := yaml.Unmarshal(data, &keys); err != nil {
 		return err
 	}
-	e.operations = map[string]operation{}
+	e.operations = map[string]describedOperation{}
 	fields := map[string]any{}
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
 		if _, isMapping := keys[key].(map[string]any); !isMapping {
@@ -62,7 +62,7 @@ func readEntry(e *serviceEntry, data []byte) error {
 					"{price: 270}}"))
 		}
 		text, err := yaml.Marshal(keys[key])
-		var o operation
+		var o describedOperation
 		if err == nil {
 			err = yaml.UnmarshalWithOptions(text, &o, yaml.Strict())
 		}
@@ -81,7 +81,7 @@ func readEntry(e *serviceEntry, data []byte) error {
 
 const samples = 8
 
-func (o operation) outputs() ([]json.RawMessage, error) {
+func (o describedOperation) outputs() ([]json.RawMessage, error) {
 	given := o.Output
 	if o.Schema != nil {
 		given = o.Schema

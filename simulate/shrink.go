@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/stepkeeper/stepkeeper/simulate/internal/deployment"
 )
 
 // shrink looks for a shorter run that breaks the same invariant. It tries to remove faults, orders and
@@ -70,7 +68,7 @@ func (s *shrinking) fewer() bool {
 		}
 	}
 	if len(ids) == 0 { // no choice names an order, so try the first one
-		ids = []string{deployment.FirstID}
+		ids = []string{FirstID}
 	}
 	for n := 1; n < min(s.result.Orders, mostMatter+1) && s.left > 0; n++ {
 		for _, id := range ids {

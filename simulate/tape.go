@@ -8,8 +8,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/state"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
-	"github.com/stepkeeper/stepkeeper/simulate/internal/deployment"
-	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
 // NewTape returns the tape of a run.
@@ -37,7 +35,7 @@ func NewTape(sc Scenario, choices []Choice, v *Violation) *Tape {
 // Scenario returns the scenario of the recorded run. If def is not nil, it takes the place of the recorded workflow,
 // whose name it must have.
 func (t *Tape) Scenario(def *core.Definition) (Scenario, error) {
-	all, err := deployment.SealedAll(append([]json.RawMessage{t.Workflow}, t.Children...))
+	all, err := sealedAll(append([]json.RawMessage{t.Workflow}, t.Children...))
 	if err != nil {
 		return Scenario{}, fmt.Errorf("the workflow of the tape: %w", err)
 	}
@@ -55,7 +53,7 @@ func (t *Tape) Scenario(def *core.Definition) (Scenario, error) {
 	if err != nil {
 		return Scenario{}, fmt.Errorf("the order of the tape: %w", err)
 	}
-	sc.Begun = &world.Begun{Task: task, At: t.At}
+	sc.Begun = &Begun{Task: task, At: t.At}
 	sc.Orders = 1
 	return sc, nil
 }

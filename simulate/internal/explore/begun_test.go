@@ -13,9 +13,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 	"github.com/stepkeeper/stepkeeper/simulate"
-	"github.com/stepkeeper/stepkeeper/simulate/internal/deployment"
-	"github.com/stepkeeper/stepkeeper/simulate/internal/workflows"
-	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
 // TestMovedOrdersHoldEveryInvariant takes orders out of runs of drawn workflows where they stop, are undone
@@ -34,9 +31,9 @@ func TestMovedOrdersHoldEveryInvariant(t *testing.T) {
 		def := drawnWorkflow(seed)
 		for _, task := range stopped(def, seed) {
 			from := definitionOf(def, task.Definition)
-			for _, to := range workflows.Variants(def) {
-				sc, err := deployment.MoveTask(task, from, to, deployment.NoContent,
-					core.Time(world.Noon)+core.Time(core.Hour))
+			for _, to := range simulate.Variants(def) {
+				sc, err := simulate.MoveTask(task, from, to, simulate.NoContent,
+					core.Time(simulate.Noon)+core.Time(core.Hour))
 				if err != nil {
 					continue
 				}
@@ -93,12 +90,12 @@ func definitionOf(def *core.Definition, hash string) *core.Definition {
 func stopped(def *core.Definition, seed uint64) (all []*protocol.Task) {
 	sc := simulate.Scenario{Definition: def, Orders: 2}
 	sc.Prepare()
-	w := deployment.NewSimulation(sc, simulate.NewSeeded(seed))
-	deployment.SetUp(w)
+	w := simulate.NewSimulation(sc, simulate.NewSeeded(seed))
+	simulate.SetUp(w)
 	seen := map[string]bool{}
 	for w.Violation == nil && len(w.Agenda) > 0 && w.Events < 20_000 {
 		w.Events++
-		deployment.Next(w)
+		simulate.Next(w)
 		for _, o := range w.AllOrders {
 			t := w.Store.Task(o.Id)
 			if t == nil || t.InFlight() || t.End.ResendAt != 0 {
@@ -112,7 +109,7 @@ func stopped(def *core.Definition, seed uint64) (all []*protocol.Task) {
 			}
 		}
 	}
-	deployment.Stop(w)
+	simulate.Stop(w)
 	return all
 }
 
@@ -136,8 +133,8 @@ steps:
 	sc := simulate.Scenario{Definition: def}
 	to := sc.Definitions()[1]
 	for _, task := range stopped(def, 1) {
-		sc, err := deployment.MoveTask(task, definitionOf(def, task.Definition), to, deployment.NoContent,
-			core.Time(world.Noon)+core.Time(core.Second))
+		sc, err := simulate.MoveTask(task, definitionOf(def, task.Definition), to, simulate.NoContent,
+			core.Time(simulate.Noon)+core.Time(core.Second))
 		if err != nil || task.ProcessState != core.Processing {
 			continue
 		}
@@ -159,9 +156,9 @@ func TestMovedOrderWithChildren(t *testing.T) {
 			continue
 		}
 		for _, task := range stopped(def, seed) {
-			_, err := deployment.MoveTask(task, definitionOf(def, task.Definition),
-				workflows.Variants(def)[0], deployment.NoContent,
-				core.Time(world.Noon)+core.Time(core.Hour))
+			_, err := simulate.MoveTask(task, definitionOf(def, task.Definition),
+				simulate.Variants(def)[0], simulate.NoContent,
+				core.Time(simulate.Noon)+core.Time(core.Hour))
 			if err != nil && strings.Contains(err.Error(), "has started child orders") {
 				return
 			}

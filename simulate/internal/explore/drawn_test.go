@@ -12,7 +12,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 	"github.com/stepkeeper/stepkeeper/simulate"
-	"github.com/stepkeeper/stepkeeper/simulate/internal/workflows"
 )
 
 // drawnWorkflow returns a small workflow that validation would accept, drawn by a seed: 1 to 4 steps of any
@@ -238,7 +237,7 @@ func putAnswers(r *rand.Rand, def *core.Definition) {
 			Timeout: core.Duration(20+r.IntN(200)) * core.Second, Answer: &core.Answer{},
 		}
 		if r.IntN(3) == 0 {
-			s.Answer.Event = workflows.Bought
+			s.Answer.Event = simulate.Bought
 		} else {
 			s.Answer.Values = []string{"yes", "no"}
 			questions := []string{
@@ -401,7 +400,7 @@ func putPassed(r *rand.Rand, def *core.Definition) {
 		}
 		waits := core.StepDefinition{
 			Name: "e", Timeout: core.Duration(20+r.IntN(100)) * core.Second, OnFailure: core.OnFailureUndo,
-			Answer: &core.Answer{Event: workflows.Bought, OnTimeout: core.OnFailureUndo},
+			Answer: &core.Answer{Event: simulate.Bought, OnTimeout: core.OnFailureUndo},
 		}
 		if r.IntN(2) == 0 {
 			waits.After = []string{"x"}
@@ -414,7 +413,7 @@ func putPassed(r *rand.Rand, def *core.Definition) {
 		leaf.Steps = append(slices.Clone(leaf.Steps), waits)
 		s.Each.Child = sealed(&leaf)
 		s.Each.Definition = leaf.Hash
-		s.Each.Events = []core.PassedEvent{{Name: workflows.Bought}}
+		s.Each.Events = []core.PassedEvent{{Name: simulate.Bought}}
 	}
 }
 
@@ -655,7 +654,7 @@ func drawnMember(r *rand.Rand, def *core.Definition, was core.StepDefinition, n 
 	case kind == 0:
 		m.Wait = &core.Wait{For: core.Duration(r.IntN(60)) * core.Second}
 	case kind == 1:
-		m.Answer = &core.Answer{Event: workflows.Bought, OnTimeout: core.OnFailureStop, Refuse: `value == "no"`}
+		m.Answer = &core.Answer{Event: simulate.Bought, OnTimeout: core.OnFailureStop, Refuse: `value == "no"`}
 		m.Timeout = core.Duration(20+r.IntN(200)) * core.Second
 	default:
 		d := drawing{r}

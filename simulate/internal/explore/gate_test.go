@@ -16,7 +16,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/simulate"
-	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
 const (
@@ -59,7 +58,7 @@ func TestDrawnWorkflows(t *testing.T) {
 	began := time.Now()
 	var next atomic.Int64
 	var mu sync.Mutex
-	total := world.NewStats()
+	total := simulate.NewStats()
 	bad := 0
 	onAllCores(func() {
 		for seed := next.Add(1) - 1; seed < int64(n); seed = next.Add(1) - 1 {
@@ -125,7 +124,7 @@ func TestSimulatorPageShowsTheGate(t *testing.T) {
 	nightly := 0
 	_, err = fmt.Sscan(after, &nightly)
 	require.NoError(t, err)
-	cells, cannot := world.Cells(nil)
+	cells, cannot := simulate.Cells(nil)
 	for _, want := range []string{
 		fmt.Sprintf("%s runs over %s drawn workflows", thousands(gateSeeds), thousands(drawings)),
 		fmt.Sprintf("%s of them twice", thousands(twiceSeeds)),

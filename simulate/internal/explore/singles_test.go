@@ -8,15 +8,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/simulate"
-	"github.com/stepkeeper/stepkeeper/simulate/internal/deployment"
-	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
 // course is a run of one order of a drawn workflow, with what its seed has chosen.
 type course struct {
 	seed     uint64
 	scenario simulate.Scenario
-	choices  []world.Choice
+	choices  []simulate.Choice
 }
 
 // newCourse returns the course of a seed.
@@ -27,18 +25,18 @@ func newCourse(seed uint64) *course {
 }
 
 // run plays the course with further faults.
-func (c *course) run(faults ...world.Choice) simulate.Result {
+func (c *course) run(faults ...simulate.Choice) simulate.Result {
 	return simulate.Run(c.scenario, simulate.NewPlayer(append(slices.Clip(c.choices), faults...)))
 }
 
 // quiet notes the points at which another chooser chooses 0.
 type quiet struct {
 	simulate.Chooser
-	points []world.Point
+	points []simulate.Point
 }
 
 // Choose returns what the other chooser chooses.
-func (c *quiet) Choose(p world.Point, n int, odds float64) int {
+func (c *quiet) Choose(p simulate.Point, n int, odds float64) int {
 	v := c.Chooser.Choose(p, n, odds)
 	if v == 0 {
 		c.points = append(c.points, p)
@@ -47,19 +45,19 @@ func (c *quiet) Choose(p world.Point, n int, odds float64) int {
 }
 
 // places lists every fault that can be put anywhere on the course, where no other fault happens.
-func (c *course) places() (all []world.Choice) {
+func (c *course) places() (all []simulate.Choice) {
 	noted := &quiet{Chooser: simulate.NewPlayer(c.choices)}
-	w := deployment.NewSimulation(c.scenario, noted)
-	deployment.SetUp(w)
-	deployment.Play(w)
+	w := simulate.NewSimulation(c.scenario, noted)
+	simulate.SetUp(w)
+	simulate.Play(w)
 	for _, p := range noted.points {
-		role, call, fault := world.CallAt(p.Site)
+		role, call, fault := simulate.CallAt(p.Site)
 		if !fault {
 			continue
 		}
-		for v, act := range world.Calls[call].Acts {
+		for v, act := range simulate.Calls[call].Acts {
 			if !w.Impossible(role, call, p.Subject, act) {
-				all = append(all, world.Choice{At: p.Site, Of: p.Subject, Nth: p.Nth, Value: v + 1, What: act.String()})
+				all = append(all, simulate.Choice{At: p.Site, Of: p.Subject, Nth: p.Nth, Value: v + 1, What: act.String()})
 			}
 		}
 	}
@@ -69,7 +67,7 @@ func (c *course) places() (all []world.Choice) {
 // job is a run of a course with faults at places.
 type job struct {
 	course *course
-	faults []world.Choice
+	faults []simulate.Choice
 }
 
 // jobs yields every single fault at every place of the courses, and as many pairs in each course, spread evenly.
@@ -78,11 +76,11 @@ func jobs(courses, pairs int, yield func(job)) {
 		c := newCourse(5 * n) // of the first seeds alone, no agent gives a request back
 		all := c.places()
 		for _, fault := range all {
-			yield(job{c, []world.Choice{fault}})
+			yield(job{c, []simulate.Choice{fault}})
 		}
 		n := len(all)
 		for k := range pairs {
-			yield(job{c, []world.Choice{all[(k*7919)%n], all[(k*104729+k/n+1)%n]}})
+			yield(job{c, []simulate.Choice{all[(k*7919)%n], all[(k*104729+k/n+1)%n]}})
 		}
 	}
 }
@@ -100,14 +98,14 @@ func TestSingleFaults(t *testing.T) {
 		jobs(n, *pairs, func(j job) { ready <- j })
 	}()
 	var mu sync.Mutex
-	total := world.NewStats()
+	total := simulate.NewStats()
 	runs := 0
 	bad := 0
 	onAllCores(func() {
 		for j := range ready {
 			r := j.course.run(j.faults...)
 			place := j.faults[0]
-			hit := slices.ContainsFunc(r.Choices, func(c world.Choice) bool {
+			hit := slices.ContainsFunc(r.Choices, func(c simulate.Choice) bool {
 				c.Value = place.Value
 				return c == place
 			})
@@ -122,7 +120,7 @@ func TestSingleFaults(t *testing.T) {
 			mu.Unlock()
 		}
 	})
-	can, cannot := world.Cells(nil)
+	can, cannot := simulate.Cells(nil)
 	for _, c := range cannot {
 		require.Zero(t, total.Cells[c], c)
 	}
