@@ -5,21 +5,15 @@
 //     loaded version.
 //   - Deliver sends the effects, and settles the ends that it has reported.
 //
-// Authority: the package decides about no event. The messages of the caller contain the events, and package
-// protocol decides what each event does. If several instances decide about one task at the same time, only
-// one instance commits (P8, every commit is conditional). The other instances load the task and decide again,
-// up to Tries times.
+// A [Job] holds one task, and the messages of a batch that are about this task. All messages of a job make one
+// commit. If several instances decide about one task at the same time, only one commits (P8, every commit is
+// conditional). The others load the task and decide again, up to Tries times. The caller may delete a message after
+// Deliver has sent all effects (P13, delete after sending). Between Decide and Deliver, the caller adds the messages
+// that report the outcomes.
 //
-// States: A [Job] holds one task, and the messages of a batch that are about this task. All messages of a job
-// make one commit. The caller may delete a message after Deliver has sent all effects (P13, delete after
-// sending). Between Decide and Deliver, the caller adds the messages that report the outcomes.
-//
-// Failures: A failure before the commit changes nothing. After the commit, a redelivery of the message sends
-// the same effects again (P12, effects are emitted again). If no redelivery comes, a sweep finds the task at
-// its due time (P9, tasks not at rest are due). If a commit fails and may have been stored, the engine loads
-// the task again. If a request is too large for its queue, the step fails. If a new order is too large for
-// the store, the engine refuses the order (P28, what is too large fails once). A panic is an error of one
-// message.
+// A failure before the commit changes nothing. After the commit, a redelivery of the message sends the same effects
+// again (P12, effects are emitted again), or else a sweep finds the task at its due time (P9, tasks not at rest are
+// due). A panic is an error of one message.
 package engine
 
 import (

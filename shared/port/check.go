@@ -2,6 +2,7 @@ package port
 
 import (
 	"fmt"
+	"hash/fnv"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -71,4 +72,13 @@ func CheckReceive(max int, wait, visibility time.Duration) error {
 		return fmt.Errorf("a visibility timeout of %s is not within 0 and %s", visibility, MaxVisibility)
 	}
 	return nil
+}
+
+// ShardOf returns the number of a task's shard in the index, from 0 to shards-1. The number is the 32-bit
+// FNV-1a hash of the task's ID, modulo shards. Every adapter must use ShardOf, because a lease on a shard
+// must cover the same tasks with every adapter.
+func ShardOf(id string, shards int) int {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(id))
+	return int(h.Sum32() % uint32(shards))
 }

@@ -3,16 +3,9 @@
 // one infrastructure, such as AWS or SQLite. Actors import this package and never an adapter. Every adapter
 // passes the tests of the packages storetest and queuetest.
 //
-// Authority: a Store replaces a record only if the stored version is the expected version. A Store creates a
-// record only if no order with the record's ID was ever stored. A Ledger changes an entry only if the entry
-// has not changed since the caller read it. Leases only save work: results are correct without leases. The
-// index that Store.Due reads is a hint and may be outdated.
-//
-// States: a message is visible, in flight for its visibility timeout, or deleted. A queue can deliver a
-// message more than once. It can deliver messages in any order.
-//
-// Failures: each method's comment names the method's errors. After ErrUnavailable the call may have taken
-// effect, so every call must be safe to repeat. After ErrConflict or ErrNotFound the call has had no effect.
+// The index that Store.Due reads is a hint and may be outdated, and leases only save work. A queue can deliver a
+// message more than once, and in any order. After ErrUnavailable the call may have taken effect, so every call must
+// be safe to repeat. After ErrConflict or ErrNotFound the call has had no effect.
 package port
 
 import "errors"

@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -296,3 +297,89 @@ func (r *decision) closeCommand(ev core.Event) (refused string) {
 const tooManyCancels = "this run of the order has refused 16 cancels, which is the most that it " +
 	"remembers, and so it accepts no other one; " +
 	"fix: if the order has stopped, undo it as an operator"
+
+// correct gives a step the input of a Resubmit (P51, a call can get another input). If the input is refused,
+// correct returns the reason and changes nothing.
+func (r *decision) correct(e core.Command) (refused string) {
+	if e.Step == "" {
+		return ""
+	}
+	i := r.t.Index(e.Step)
+	if reason := r.t.CorrectRefusal(r.def, i, e); reason != "" {
+		return reason
+	}
+	t := r.t.Clone()
+	t.Steps[i].Corrected = &Corrected{
+		Input: e.Input, Command: t.Commands.Number + 1, By: r.Sender.By,
+		Reason: core.TrimMessage(r.Sender.Reason), At: r.at.Now,
+	}
+	if !r.at.SizeLimit.Fits(r.def, t) {
+		return fmt.Sprintf("the new input of step %s (%d bytes) does not fit into the order's document of "+
+			"at most %d bytes beside what it holds and a reserve; give a shorter one", e.Step,
+			len(e.Input), r.at.SizeLimit)
+	}
+	r.t = t
+	return ""
+}
+
+// resolveCommand stores the operator's fact about a step in doubt. The task stays in Error until a Resubmit,
+// Undo or Close. The fact that a wait happened ends the wait, and a task that goes forward continues.
+func (r *decision) resolveCommand(ev core.Event) (refused string) {
+	e := ev.(core.Command)
+	i := r.t.Index(e.Step)
+	reason := r.t.ResolveRefusal(r.def, i, e.Fact, r.at.Now)
+	given := ""
+	if reason == "" && len(e.Output) > 0 {
+		reason = r.step(i).statedOutputRefusal(e)
+		given = e.Step
+	}
+	if reason != "" {
+		return reason
+	}
+	s := r.step(i)
+	r.accept(note("an output", given))
+	// The fact is about the children in doubt. The other open children stay open, and a Resubmit asks them again (P41,
+	// parent and child talk by messages).
+	if s.Children != nil {
+		s.OwnChildren().Close(OpenChild.inDoubt)
+		return ""
+	}
+	s.Resolved = &core.Resolved{Fact: e.Fact, Command: r.t.Commands.Number, At: r.at.Now}
+	undo := resolvesUndo(r.t, i)
+	switch {
+	case undo && e.Fact == core.Happened:
+		s.State = core.UndoWait
+	case undo:
+		s.undone()
+	case e.Fact == core.Happened:
+		s.finish(e.Output)
+	default: // the fact also holds for the earlier attempts (P22a, a proven refusal permits undo)
+		s.setNoEffect()
+	}
+	return ""
+}
+
+// resolvesUndo reports whether a fact about the step is about its undo. This is also the case for a step
+// that is undone alone (P42, orders can go on after failures).
+func resolvesUndo(t *Task, i int) bool {
+	return t.Phase == core.Undoing || t.Steps[i].State == core.UndoWait || t.Steps[i].Withdrawn != 0
+}
+
+func (s step) statedOutputRefusal(e core.Command) string {
+	switch {
+	case s.d.Wait != nil:
+		return "the step is a wait, which has no output; fix: leave the output out"
+	case e.Fact != core.Happened:
+		return "only a step that happened has an output; fix: leave the output out"
+	case resolvesUndo(s.t, s.i):
+		return "the step is being undone, and its undo uses no output; fix: leave the output out"
+	case len(e.Output) > core.MaxOutput:
+		return fmt.Sprintf("the output has %d bytes, the limit is %d; store large data elsewhere and give a "+
+			"reference", len(e.Output), core.MaxOutput)
+	case !s.outputFits(e.Output):
+		return fmt.Sprintf("the output of step %s (%d bytes) does not fit into the order's document of at "+
+			"most %d bytes beside what it holds and a reserve; give a shorter one", e.Step, len(e.Output),
+			s.at.SizeLimit)
+	}
+	return ""
+}

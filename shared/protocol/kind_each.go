@@ -108,19 +108,28 @@ func (eachKind) start(s step, p prepared) {
 // were started, or if more children than Tolerate have failed.
 func (s step) fillChildren() {
 	c := s.OwnChildren()
-	d := s.d.Each
-	for len(c.Open) < d.Concurrency && c.Next < c.Count && c.Failed <= c.Tolerates(d) {
+	for len(c.Open) < s.d.Each.Concurrency && c.Next < c.Count && c.Failed <= c.Tolerates(s.d.Each) {
 		n := c.Next
-		order, err := s.childOrder(n)
 		c.Next++
 		c.Started = max(c.Started, c.Next)
-		if err != nil {
+		if err := s.open(n, core.AskStart, false); err != nil {
 			c.Fail(n, "expression", err.Error())
-			continue
 		}
-		c.Open = append(c.Open, OpenChild{Index: n, Cause: s.cause})
-		s.ask(n, core.AskStart, order)
 	}
+}
+
+// open asks a child for its start or its undo, and adds it to the open children. A child that has ended before is asked
+// without its order.
+func (s step) open(n int, ask core.ChildAsk, ended bool) (err error) {
+	var order json.RawMessage
+	if !ended {
+		order, err = s.childOrder(n)
+	}
+	if err == nil {
+		s.Children.Open = append(s.Children.Open, OpenChild{Index: n, Cause: s.cause, Ended: ended})
+		s.ask(n, ask, order)
+	}
+	return err
 }
 
 // childOrder computes a child's order from values that do not change in the run (P12, effects are emitted
@@ -313,9 +322,7 @@ func (s step) stopChildren(reason string) {
 	c := s.OwnChildren()
 	c.Stopped = true
 	c.Reason = reason
-	for n := range c.Open {
-		c.Open[n].Cause = s.cause
-	}
+	c.ask(s.cause, false)
 	s.askOpen("")
 }
 
@@ -399,9 +406,7 @@ func (s step) undoChildren() bool {
 		c.Cursor = c.Started
 		c.Rounds = 0
 		c.Results = nil
-		for n := range c.Open {
-			c.Open[n] = OpenChild{Index: c.Open[n].Index, Cause: s.cause, Ended: c.Open[n].Ended}
-		}
+		c.ask(s.cause, true)
 		if s.d.Each.Repeat != nil {
 			c.undoIterations()
 		}
@@ -423,27 +428,12 @@ func (s step) undoChildren() bool {
 // fillUndo asks more children for their undo, until the limit of concurrent children is reached. It reports
 // whether all children are undone.
 func (s step) fillUndo() bool {
-	d := s.d.Each
 	c := s.Children
-	for c.Cursor > 0 && len(c.Open) < d.Concurrency {
-		n := c.Cursor - 1
-		if c.At(n) >= 0 {
-			c.Cursor--
-			continue
-		}
-		if d.Repeat != nil {
-			c.Cursor--
-			c.Open = append(c.Open, OpenChild{Index: n, Cause: s.cause, Ended: true})
-			s.ask(n, core.AskUndo, nil)
-			continue
-		}
-		order, err := s.childOrder(n)
+	for c.Cursor > 0 && len(c.Open) < s.d.Each.Concurrency {
 		c.Cursor--
-		if err != nil { // a child without an order was never started
-			continue
+		if c.At(c.Cursor) < 0 {
+			_ = s.open(c.Cursor, core.AskUndo, s.d.Each.Repeat != nil) // a child without an order was never started
 		}
-		c.Open = append(c.Open, OpenChild{Index: n, Cause: s.cause})
-		s.ask(n, core.AskUndo, order)
 	}
 	if c.Cursor > 0 || len(c.Open) > 0 {
 		return false

@@ -112,26 +112,19 @@ func (s step) startIteration() {
 	c := s.Children
 	n := c.Next
 	ended := n < c.Started
-	var order json.RawMessage
-	if !ended {
-		var err error
-		order, err = s.childOrder(n)
-		if s.err != nil {
-			return
-		}
-		if err != nil {
-			s.cannotBegin(n, "expression", err.Error())
-			s.failChildren()
-			return
-		}
+	switch err := s.open(n, core.AskStart, ended); {
+	case s.err != nil:
+		return
+	case err != nil:
+		s.cannotBegin(n, "expression", err.Error())
+		s.failChildren()
+		return
 	}
 	s.Wait.Until = 0
 	c.Next++
 	c.Started = max(c.Started, c.Next)
 	c.Count = max(s.d.Each.Repeat.AtMost, c.Started)
 	c.Rounds = 0
-	c.Open = append(c.Open, OpenChild{Index: n, Cause: s.cause, Ended: ended})
-	s.ask(n, core.AskStart, order)
 }
 
 // cannotBegin stops a step whose next iteration has no order, or one that was refused. No later iteration could begin

@@ -97,10 +97,7 @@ func (s step) passToChild() {
 	if s.State != core.Waiting || s.Children == nil || s.UndoesChildren() || s.Children.Stopped {
 		return
 	}
-	c := s.OwnChildren()
-	for n := range c.Open {
-		c.Open[n].Cause = s.cause
-	}
+	s.OwnChildren().ask(s.cause, false)
 	s.askOpen("")
 }
 
