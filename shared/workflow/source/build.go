@@ -17,10 +17,18 @@ type builder struct {
 	opts   Options
 	root   *value
 	def    *core.Definition
-	steps  []field // steps of the file and calls that send questions, with the indexes of def.Steps
+	steps  []step // steps of the file and calls that send questions, with the indexes of def.Steps
 	order  *graph
 	schema *schema.Schema // schema of the orders; nil means that any order is valid
 	outer  *builder       // builder of the steps around a block; nil for a file
+}
+
+// step is a step with its definition.
+type step struct {
+	*builder
+	*core.StepDefinition
+	field
+	i int // index in the definition
 }
 
 func (b *builder) definition() *core.Definition {
@@ -38,9 +46,11 @@ func (b *builder) definition() *core.Definition {
 		Schedule:    b.schedule(),
 	}
 	if steps := b.root.get("steps"); steps != nil {
-		for _, f := range b.withAsks(steps) {
-			b.steps = append(b.steps, f)
-			b.def.Steps = append(b.def.Steps, b.step(f))
+		fields := b.withAsks(steps)
+		b.def.Steps = make([]core.StepDefinition, len(fields))
+		for i, f := range fields {
+			b.steps = append(b.steps, step{b, &b.def.Steps[i], f, i})
+			b.steps[i].read()
 		}
 	}
 	b.memberPolicies()
@@ -78,21 +88,21 @@ func (b *builder) notifies(kind core.StatusKind) bool {
 // form describes a kind of step that calls no agent.
 type form struct {
 	key         string // field that identifies this kind of step
-	read        func(b *builder, f field) core.StepDefinition
-	expressions func(b *builder, f field, s *core.StepDefinition, scope expression.Scope)
+	read        func(s step)
+	expressions func(s step, scope expression.Scope)
 }
 
 // forms is a function, because a block contains steps of all forms.
 func forms() []form {
 	return []form{
-		{"wait", (*builder).wait, (*builder).waitEnd},
-		{"approval", (*builder).answer, (*builder).question},
-		{"event", (*builder).answer, (*builder).question},
-		{"fail", (*builder).fail, noExpressions},
-		{"steps", (*builder).each, (*builder).items},
-		{"each", (*builder).each, (*builder).items},
-		{"workflow", (*builder).each, (*builder).items},
-		{"any", (*builder).any, noExpressions},
+		{"wait", step.wait, step.waitEnd},
+		{"approval", step.answer, step.question},
+		{"event", step.answer, step.question},
+		{"fail", step.fail, noExpressions},
+		{"steps", step.each, step.items},
+		{"each", step.each, step.items},
+		{"workflow", step.each, step.items},
+		{"any", step.any, noExpressions},
 	}
 }
 
@@ -108,40 +118,39 @@ func formOf(step *value) *form {
 
 // step reads a step without its expressions. The method templates reads the expressions when all steps are
 // known.
-func (b *builder) step(f field) core.StepDefinition {
-	v := f.value
+func (s step) read() {
+	v := s.value
 	if form := formOf(v); form != nil {
-		return form.read(b, f)
+		form.read(s)
+		return
 	}
-	s := core.StepDefinition{
-		Name:         f.key,
-		Agent:        b.text(v, "agent"),
-		Operation:    b.text(v, "operation"),
-		Timeout:      b.duration(v, "timeout", limitTimeout, 0),
-		MaxQueueTime: b.duration(v, "maxQueueTime", limitQueue, core.Day),
-		MaxDuration:  b.duration(v, "maxDuration", limitTimeout, 0),
-		PollFor:      b.duration(v, "pollFor", limitPoll, 0),
-		Retry:        b.retry(v.get("retry"), defaultRetry),
-		OnFailure:    core.Policy(b.text(v, "onFailure")),
-		Grade:        core.Grade(b.text(v, "grade")),
+	*s.StepDefinition = core.StepDefinition{
+		Name:         s.key,
+		Agent:        s.text(v, "agent"),
+		Operation:    s.text(v, "operation"),
+		Timeout:      s.duration(v, "timeout", limitTimeout, 0),
+		MaxQueueTime: s.duration(v, "maxQueueTime", limitQueue, core.Day),
+		MaxDuration:  s.duration(v, "maxDuration", limitTimeout, 0),
+		PollFor:      s.duration(v, "pollFor", limitPoll, 0),
+		Retry:        s.retry(v.get("retry"), defaultRetry),
+		OnFailure:    core.Policy(s.text(v, "onFailure")),
+		Grade:        core.Grade(s.text(v, "grade")),
 		After:        after(v),
 
-		PointOfNoReturn: b.truth(v, "pointOfNoReturn"),
+		PointOfNoReturn: s.truth(v, "pointOfNoReturn"),
 	}
-	b.deadline(v, &s)
-	b.remind(f, &s)
-	b.agentsOf(f, &s)
-	s.Undo = b.undo(v, &s)
-	return s
+	s.deadline()
+	s.remind()
+	s.agentsOf()
+	s.Undo = s.undo()
 }
 
 // uncalled reads the fields that all steps without an agent have in common.
-func (b *builder) uncalled(f field) core.StepDefinition {
-	s := core.StepDefinition{Name: f.key, After: after(f.value), OnFailure: core.OnFailureUndo}
-	if policy := b.text(f.value, "onFailure"); policy != "" {
+func (s step) uncalled() {
+	*s.StepDefinition = core.StepDefinition{Name: s.key, After: after(s.value), OnFailure: core.OnFailureUndo}
+	if policy := s.text(s.value, "onFailure"); policy != "" {
 		s.OnFailure = core.Policy(policy)
 	}
-	return s
 }
 
 func after(step *value) (names []string) {
@@ -159,8 +168,8 @@ func texts(v *value) (all []string) {
 }
 
 // undo reads the field undo, which contains the name of an operation or a mapping.
-func (b *builder) undo(step *value, s *core.StepDefinition) *core.Undo {
-	v := step.get("undo")
+func (s step) undo() *core.Undo {
+	v := s.value.get("undo")
 	if v == nil {
 		return nil
 	}
@@ -174,9 +183,9 @@ func (b *builder) undo(step *value, s *core.StepDefinition) *core.Undo {
 		}
 		u.Operation = v.text
 	case isMap:
-		u.Operation = b.text(v, "operation")
-		u.Timeout = b.duration(v, "timeout", limitTimeout, s.Timeout)
-		u.Retry = b.retry(v.get("retry"), u.Retry)
+		u.Operation = s.text(v, "operation")
+		u.Timeout = s.duration(v, "timeout", limitTimeout, s.Timeout)
+		u.Retry = s.retry(v.get("retry"), u.Retry)
 	}
 	return u
 }

@@ -20,20 +20,19 @@ func newGraph(b *builder) *graph {
 	g := &graph{def: b.def}
 	b.def.Link()
 	valid := true
-	for i, f := range b.steps {
-		after := f.value.get("after")
+	for _, s := range b.steps {
+		after := s.value.get("after")
 		if after == nil {
 			continue
 		}
 		valid = valid && after.shape == isList // the schema check reports the wrong type
-		s := &b.def.Steps[i]
 		s.After = nil
 		for _, e := range after.list {
 			if e.shape != isText {
 				valid = false // the schema check reports the wrong type
 				continue
 			}
-			what, fix := b.wrongPredecessor(s, e.text)
+			what, fix := b.wrongPredecessor(s.Name, e.text)
 			if what == "" {
 				s.After = append(s.After, e.text)
 				continue
@@ -62,7 +61,7 @@ func newGraph(b *builder) *graph {
 }
 
 // wrongPredecessor returns what is wrong about a name in the after of a step, or "".
-func (b *builder) wrongPredecessor(s *core.StepDefinition, name string) (what, fix string) {
+func (b *builder) wrongPredecessor(step, name string) (what, fix string) {
 	group := b.memberIn(name)
 	switch known := b.def.Index(name) >= 0; {
 	case !known && slices.Contains(b.outside(), name):
@@ -73,7 +72,7 @@ func (b *builder) wrongPredecessor(s *core.StepDefinition, name string) (what, f
 			suggest.DidYouMean(name, names, "the steps are "+strings.Join(names, ", "))
 	case group != nil:
 		return name + ", which is a member", "write " + group.Name + ", which ends when enough of its members have"
-	case name == s.Name:
+	case name == step:
 		return "itself", "remove it from after"
 	}
 	return "", ""
