@@ -18,10 +18,10 @@ type builder struct {
 	opts   Options
 	root   *value
 	def    *core.Definition
-	steps  []step // steps of the file and calls that send questions, with the indexes of def.Steps
-	order  *graph
-	schema *schema.Schema // schema of the orders; nil means that any order is valid
-	outer  *builder       // builder of the steps around a block; nil for a file
+	steps  []step            // steps of the file and calls that send questions, with the indexes of def.Steps
+	before []map[string]bool // names of all direct and indirect predecessors; nil if a dependency is invalid
+	schema *schema.Schema    // schema of the orders; nil means that any order is valid
+	outer  *builder          // builder of the steps around a block; nil for a file
 }
 
 // step is a step with its definition.
@@ -60,7 +60,7 @@ func (b *builder) definition() *core.Definition {
 	}
 	b.agents()
 	b.orders()
-	b.order = newGraph(b)
+	b.dependencies()
 	b.templates()
 	b.meaning()
 	return b.def

@@ -85,7 +85,7 @@ func (s step) passed() {
 	for _, event := range s.Each.Events {
 		for j := range s.def.Steps {
 			o := &s.def.Steps[j]
-			apart := s.order.certain(s.i, j) || s.order.certain(j, s.i)
+			apart := s.before[j][s.Name] || s.before[s.i][o.Name]
 			switch {
 			case o.Answer != nil && o.Answer.Event == event.Name:
 				s.warn(s.at, "an event %s goes to step %s, and never to the one in step %s", event.Name, o.Name,

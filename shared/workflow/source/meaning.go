@@ -18,11 +18,11 @@ func (b *builder) meaning() {
 	b.knownAgents()
 	b.scheduledOrder()
 	b.room()
-	if b.order.before != nil {
+	if b.before != nil {
 		b.times()
 	}
 	for _, s := range b.steps {
-		if b.order.before != nil {
+		if b.before != nil {
 			s.stops()
 			s.undoable()
 			s.retries()
@@ -122,16 +122,16 @@ func (s step) stops() {
 	if overdue {
 		fix += " and onDeadline: stop"
 	}
-	for p := range s.def.Steps {
-		if p == s.i || !s.def.Steps[p].PointOfNoReturn || s.order.certain(s.i, p) {
+	for _, p := range s.steps {
+		if p.i == s.i || !p.PointOfNoReturn || s.before[p.i][s.Name] {
 			continue
 		}
 		what := "can run beside"
-		if s.order.certain(p, s.i) {
+		if s.before[s.i][p.Name] {
 			what = "runs after"
 		}
 		s.error(where, "step %s %s the point of no return %s, yet undoes the order when it fails", s.Name, what,
-			s.def.Steps[p].Name).fix("%s, or put it before the point of no return", fix)
+			p.Name).fix("%s, or put it before the point of no return", fix)
 		return
 	}
 }
@@ -153,15 +153,15 @@ func (s step) undoable() {
 		}
 		return
 	}
-	behind := -1
-	skippable := -1
-	for p := range s.def.Steps {
-		if s.def.Steps[p].PointOfNoReturn && s.order.certain(p, s.i) {
-			if s.def.Steps[p].When == "" {
-				behind = p
-			} else {
-				skippable = p
-			}
+	behind := ""
+	skippable := ""
+	for _, p := range s.steps {
+		switch {
+		case !p.PointOfNoReturn || !s.before[s.i][p.Name]:
+		case p.When == "":
+			behind = p.Name
+		default:
+			skippable = p.Name
 		}
 	}
 	// A step that the order may go on without may be undone even after a point of no return (P42, P58).
@@ -171,13 +171,13 @@ func (s step) undoable() {
 	case alone:
 		s.error(s.at, "step %s declares no undo, and the order can only go on without it once it is "+
 			"undone", s.Name).fix(fixUndo)
-	case behind >= 0 && s.Undo != nil:
+	case behind != "" && s.Undo != nil:
 		s.warn(field.at, "the undo of step %s is never used: it runs after the point of no return %s", s.Name,
-			s.def.Steps[behind].Name).fix("remove undo")
-	case behind >= 0 || field != nil:
-	case skippable >= 0:
+			behind).fix("remove undo")
+	case behind != "" || field != nil:
+	case skippable != "":
 		s.error(s.at, "step %s declares no undo, and the point of no return %s before it may be skipped",
-			s.Name, s.def.Steps[skippable].Name).fix(fixUndo)
+			s.Name, skippable).fix(fixUndo)
 	default:
 		s.error(s.at, "step %s declares no undo", s.Name).fix(fixUndo)
 	}

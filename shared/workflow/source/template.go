@@ -20,7 +20,9 @@ func (b *builder) templates() {
 	for _, s := range b.steps {
 		scope := all
 		scope.Step = s.Name
-		scope.Visible = b.order.visible(s.i)
+		if b.before != nil {
+			scope.Visible = b.before[s.i]
+		}
 		s.When = b.when(s.value.get("when"), scope)
 		scope.When = s.When
 		s.deadlineAt(scope)
