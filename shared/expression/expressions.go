@@ -188,11 +188,7 @@ func (x *Expressions) InputReads(step int) []string {
 	reads := map[string]bool{}
 	if t := x.steps[step].parts[core.PartInput]; t != nil {
 		for _, p := range t.holes {
-			// The loops read the maps in any order, because slices.Sorted sorts the names.
-			for _, name := range p.steps {
-				reads[name] = true
-			}
-			for _, f := range p.facts { // read in any order, as above
+			for _, f := range p.facts { // in any order, because slices.Sorted sorts the names
 				reads[f.step] = true
 			}
 		}
