@@ -15,7 +15,6 @@ import (
 
 // meaning checks the rules that the JSON Schema cannot express.
 func (b *builder) meaning() {
-	b.knownAgents()
 	b.scheduledOrder()
 	b.room()
 	if b.before != nil {
@@ -28,6 +27,7 @@ func (b *builder) meaning() {
 			s.retries()
 			s.passed()
 		}
+		s.knownAgents()
 		s.queueTime()
 		s.polling()
 		s.long()
@@ -86,12 +86,10 @@ func (s step) place(key string) position {
 	return s.at
 }
 
-func (b *builder) knownAgents() {
-	for _, s := range b.steps {
-		for k, agent := range s.AllAgents() {
-			if agent != "" {
-				b.knownAgent(agent, agentAt(s.value, k))
-			}
+func (s step) knownAgents() {
+	for k, agent := range s.AllAgents() {
+		if agent != "" {
+			s.knownAgent(agent, agentAt(s.value, k))
 		}
 	}
 }

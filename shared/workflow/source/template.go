@@ -49,7 +49,7 @@ func (b *builder) templates() {
 // who, with notSelf, or with a need other than 1.
 func (b *builder) scope() (all expression.Scope, answered map[string]bool) {
 	all = expression.Scope{
-		Steps: b.readable(namesOf(b.def)), Outside: b.outside(), Skippable: map[string]string{},
+		Outside: b.outside(), Skippable: map[string]string{},
 		Continues: map[string]bool{}, Members: map[string][]string{}, Outputs: map[string][]string{},
 	}
 	if b.schema != nil {
@@ -57,6 +57,10 @@ func (b *builder) scope() (all expression.Scope, answered map[string]bool) {
 	}
 	answered = map[string]bool{}
 	for _, s := range b.steps {
+		// A step that serves another one may end after later steps were claimed (P38, P54).
+		if b.def.Serves(s.i) < 0 {
+			all.Steps = append(all.Steps, s.Name)
+		}
 		if v := s.value.get("when"); v != nil && v.shape == isText {
 			all.Skippable[s.Name] = strings.TrimSpace(v.text)
 		}
