@@ -55,7 +55,8 @@ func (r *report) madeStep(at position, of, name string, steps *value, fixTaken, 
 	case steps.field(name) != nil:
 		r.error(at, "%s becomes a step %s, and there is one", of, name).fix("%s", fixTaken)
 	case len(name) > maxName:
-		r.error(at, "%s becomes a step %s, whose name has more than %d characters", of, name, maxName).fix("%s", fixLong)
+		r.error(at, "%s becomes a step %s, whose name has more than %d characters", of, name, maxName).
+			fix("%s", fixLong)
 	default:
 		return true
 	}

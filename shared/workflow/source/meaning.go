@@ -185,8 +185,8 @@ func (s step) undoable() {
 func (b *builder) times() {
 	longest, last := longestPath(b.def)
 	if b.def.Deadline > 0 && longest > b.def.Deadline {
-		b.error(b.root.get("deadline").at, "the deadline of %s is shorter than the timeouts and waits of the steps up to "+
-			"%s, %s in all", b.def.Deadline, b.def.Steps[last].Name, longest).
+		b.error(b.root.get("deadline").at, "the deadline of %s is shorter than the timeouts and waits of the steps "+
+			"up to %s, %s in all", b.def.Deadline, b.def.Steps[last].Name, longest).
 			fix("make the deadline longer, or the timeouts shorter")
 	}
 }
