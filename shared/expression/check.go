@@ -166,7 +166,7 @@ func (c *check) member(n *ast.MemberNode) error {
 		}
 		return err
 	}
-	if c.scope.Undo && !n.Optional && c.program.steps[unchain(n.Node)] == c.scope.Step {
+	if c.scope.Undo && !n.Optional && c.program.outputOf(n.Node) == c.scope.Step {
 		return fail("the undo relies on the output of its own step, which may be lost",
 			"write output?. and let the agent undo by the key alone where it is null")
 	}
@@ -182,7 +182,7 @@ func (c *check) member(n *ast.MemberNode) error {
 
 // known returns an error if n reads a member that the output of a step never has.
 func (c *check) known(n *ast.MemberNode) error {
-	step := c.program.steps[unchain(n.Node)]
+	step := c.program.outputOf(n.Node)
 	members, known := c.scope.Outputs[step]
 	s, named := n.Property.(*ast.StringNode)
 	switch {
@@ -212,7 +212,7 @@ func (c *check) stepAlone(n *ast.MemberNode) error {
 }
 
 // properties are those of a step that expressions read.
-var properties = []string{"output", factFailed, factError, factFirst, factWon, factOutputs}
+var properties = []string{factOutput, factFailed, factError, factFirst, factWon, factOutputs}
 
 // ofStep splits an access such as steps.<name>.output into the step's name and the property. ok is false for
 // every other access.
@@ -259,11 +259,7 @@ func (c *check) step(n *ast.MemberNode, written, property string) error {
 			return fail("it reads the "+reads(property)+" of step "+step+", which may still be running then",
 				"add "+step+" to the step's after")
 		}
-		if property != "output" {
-			return c.fact(n, fact{step, property})
-		}
-		c.program.steps[n] = step
-		return nil
+		return c.fact(n, fact{step, property})
 	}
 	return cmp.Or(c.ofMember(written), c.ofOutside(written), noStep(written, c.scope.Steps))
 }

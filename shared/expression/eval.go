@@ -13,7 +13,7 @@ type evaluation struct {
 	meter   meter
 	env     *core.Environment
 	program *program
-	decoded map[string]any // decoded documents by name, such as "order" or "steps.charge"
+	decoded map[string]any // decoded documents by name, such as "order" or "steps.charge.output"
 	element []item         // current elements of the predicates around the node; the last is the innermost
 }
 
@@ -44,7 +44,7 @@ func (e *evaluation) eval(n ast.Node) (any, error) {
 	case *ast.StringNode:
 		return n.Value, nil
 	case *ast.IdentifierNode:
-		return e.identifier(n.Value)
+		return e.document(n.Value, named(n.Value, e.env))
 	case *ast.PointerNode:
 		return e.pointer(n)
 	case *ast.MemberNode, *ast.ChainNode:
@@ -113,22 +113,6 @@ func (e *evaluation) object(n *ast.MapNode) (any, error) {
 	return object, nil
 }
 
-func (e *evaluation) identifier(name string) (any, error) {
-	switch name {
-	case "order":
-		return e.document("order", e.env.Order)
-	case "orderId":
-		return e.env.OrderID, nil
-	case "value":
-		return e.document("value", e.env.Value)
-	case "item", "previous", "result":
-		return e.document("item", e.env.Item)
-	case "index", "reminder":
-		return int64(e.env.Index), nil
-	}
-	return int64(e.env.Run), nil // name is "run", because the check refuses all other names
-}
-
 func (e *evaluation) document(name string, data []byte) (any, error) {
 	if v, ok := e.decoded[name]; ok {
 		return v, nil
@@ -164,10 +148,6 @@ func (e *evaluation) chain(n ast.Node) (v any, short bool, err error) {
 	case *ast.MemberNode:
 		if f, ok := e.program.facts[n]; ok {
 			v, err = e.document("steps."+f.step+"."+f.name, f.raw(e.env))
-			return v, false, err
-		}
-		if step, ok := e.program.steps[n]; ok {
-			v, err = e.document("steps."+step, e.env.Outputs[step])
 			return v, false, err
 		}
 		base, short, err := e.chain(n.Node)

@@ -14,11 +14,12 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/suggest"
 )
 
-// fact is a property of a step other than its output. The step has onFailure: continue (P42, orders can go on after
-// failures), or is an Any (P54, the first of several decides).
+// fact is a property of a step: its output, or more if the step has onFailure: continue (P42, orders can go on after
+// failures) or is an Any (P54, the first of several decides).
 type fact struct{ step, name string }
 
 const (
+	factOutput  = "output"
 	factFailed  = "failed"  // true or false
 	factError   = "error"   // code of the step's failure; null if the step has not failed
 	factFirst   = "first"   // name of the member that has decided an Any first; null if none has
@@ -31,6 +32,8 @@ func (f fact) raw(env *core.Environment) json.RawMessage {
 	code := env.Failures[f.step]
 	won := env.Won[f.step]
 	switch {
+	case f.name == factOutput:
+		return env.Outputs[f.step]
 	case f.name == factFailed:
 		return strconv.AppendBool(nil, code != "")
 	case f.name == factError && code != "":
@@ -53,6 +56,14 @@ func (f fact) raw(env *core.Environment) json.RawMessage {
 	return nil
 }
 
+// outputOf returns the step whose output a node reads, or "".
+func (p *program) outputOf(n ast.Node) string {
+	if f := p.facts[unchain(n)]; f.name == factOutput {
+		return f.step
+	}
+	return ""
+}
+
 func reads(property string) string {
 	if property == factFailed || property == factError {
 		return "failure"
@@ -60,11 +71,11 @@ func reads(property string) string {
 	return property
 }
 
-// fact checks an access to a property other than the output. It refuses the access if the property would never
-// change.
+// fact checks an access to a property. It refuses the access if the step has no such property, or if the property
+// would never change.
 func (c *check) fact(n *ast.MemberNode, f fact) error {
 	failure := f.name == factFailed || f.name == factError
-	if !failure && c.scope.Members != nil && c.scope.Members[f.step] == nil {
+	if !failure && f.name != factOutput && c.scope.Members != nil && c.scope.Members[f.step] == nil {
 		return fail("only a step with any has "+f.name+", and "+f.step+" has none",
 			"read steps."+strings.ReplaceAll(f.step, "-", "_")+".output")
 	}

@@ -74,17 +74,16 @@ type Scope struct {
 type program struct {
 	source string
 	root   ast.Node
-	result schema.Part         // schema of the value
-	path   *path               // set if the expression is only a path
-	steps  map[ast.Node]string // names of the steps whose output the nodes read
-	facts  map[ast.Node]fact   // failures that the nodes read
+	result schema.Part       // schema of the value
+	path   *path             // set if the expression is only a path
+	facts  map[ast.Node]fact // properties of steps that the nodes read
 
 	tokens  bool     // the expression makes tokens (P39)
 	unknown []*Error // paths that the schema of the order does not declare
 }
 
 func newCheck(source string, root ast.Node, scope Scope) *check {
-	p := &program{source: source, root: root, steps: map[ast.Node]string{}, facts: map[ast.Node]fact{}}
+	p := &program{source: source, root: root, facts: map[ast.Node]fact{}}
 	return &check{scope: scope, program: p, parts: map[ast.Node]schema.Part{}}
 }
 

@@ -14,9 +14,8 @@ import (
 // path is an expression that is only a path, such as order.items[0].sku. The evaluation of a path does not
 // decode the whole document.
 type path struct {
-	// name of the document, such as "order" or "steps", or the property of a step
-	root    string
-	step    string // step whose output or other property is read
+	root    string // name, such as "order"; "" if the path begins with a property of a step
+	of      fact
 	members []member
 }
 
@@ -29,11 +28,8 @@ type member struct {
 }
 
 func pathOf(p *program, n ast.Node) *path {
-	if step, ok := p.steps[n]; ok {
-		return &path{root: "steps", step: step}
-	}
 	if f, ok := p.facts[n]; ok {
-		return &path{root: f.name, step: f.step}
+		return &path{of: f}
 	}
 	switch n := n.(type) {
 	case *ast.IdentifierNode:
@@ -63,7 +59,15 @@ func pathOf(p *program, n ast.Node) *path {
 
 // document returns the JSON in which the path begins. nil means null.
 func (p *path) document(env *core.Environment) json.RawMessage {
-	switch p.root {
+	if p.root == "" {
+		return p.of.raw(env)
+	}
+	return named(p.root, env)
+}
+
+// named returns the JSON of a name. nil means null.
+func named(name string, env *core.Environment) json.RawMessage {
+	switch name {
 	case "order":
 		return env.Order
 	case "orderId":
@@ -74,12 +78,8 @@ func (p *path) document(env *core.Environment) json.RawMessage {
 		return env.Item
 	case "index", "reminder":
 		return strconv.AppendInt(nil, int64(env.Index), 10)
-	case "run":
-		return strconv.AppendInt(nil, int64(env.Run), 10)
-	case "steps":
-		return env.Outputs[p.step]
 	}
-	return fact{p.step, p.root}.raw(env)
+	return strconv.AppendInt(nil, int64(env.Run), 10) // name is "run", because the check refuses all other names
 }
 
 // raw returns the JSON of the value at the path. nil means null.

@@ -13,8 +13,8 @@ import (
 // skipped returns an error if n reads a member of an output that may be null, and does not use ?. for this
 // read. If the output were null, the expression and its step would fail.
 func (c *check) skipped(n *ast.MemberNode) error {
-	step, reads := c.program.steps[unchain(n.Node)]
-	if !reads || n.Optional || slices.Contains(c.done, step) {
+	step := c.program.outputOf(n.Node)
+	if step == "" || n.Optional || slices.Contains(c.done, step) {
 		return nil
 	}
 	why := c.mayBeNull(step)
@@ -134,7 +134,7 @@ func (p *program) comparedToNull(output, null ast.Node) string {
 	if _, ok := null.(*ast.NilNode); !ok {
 		return ""
 	}
-	return p.steps[unchain(output)]
+	return p.outputOf(output)
 }
 
 // notFailed returns an entry for the results of notSkipped. It cannot be the name of a step.

@@ -158,7 +158,9 @@ func TestRefusals(t *testing.T) {
 			Steps: []core.StepDefinition{{Name: "a", Answer: &core.Answer{Refuse: source}}},
 		})
 		require.NoError(t, err)
-		got, err := x.Holds(core.PartRefuse, 0, core.Environment{Order: []byte(`{"limit":5}`), Value: []byte(`{"amount":7}`)})
+		got, err := x.Holds(core.PartRefuse, 0, core.Environment{
+			Order: []byte(`{"limit":5}`), Value: []byte(`{"amount":7}`),
+		})
 		require.Contains(t, fmt.Sprint(got, " ", err), want)
 	}
 }

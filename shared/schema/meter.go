@@ -29,11 +29,8 @@ var errValidation = errors.New("the budget of a validation is used up")
 // Therefore the enclosing part counts these comparisons. For the root, validate counts them.
 func metered(root *jsonschema.Schema) (*Schema, error) {
 	s := &Schema{root: root}
-	seen := map[*jsonschema.Schema]bool{root: true}
 	done := map[*jsonschema.Schema]bool{}
-	for parts := []*jsonschema.Schema{root}; len(parts) > 0; {
-		part := parts[len(parts)-1]
-		parts = parts[:len(parts)-1]
+	for _, part := range All(root) {
 		if part.DynamicRef != nil || part.RecursiveRef != nil {
 			return nil, fmt.Errorf("it has a $dynamicRef or a $recursiveRef; write $ref")
 		}
@@ -43,14 +40,25 @@ func metered(root *jsonschema.Schema) (*Schema, error) {
 		cost := costOf(part)
 		for _, p := range subschemas(part) {
 			cost.each += 2 + comparison(p)
-			if !seen[p] {
-				seen[p] = true
-				parts = append(parts, p)
-			}
 		}
 		s.meter(part, cost)
 	}
 	return s, nil
+}
+
+// All returns a schema and all schemas within it and behind its references, each once.
+func All(root *jsonschema.Schema) []*jsonschema.Schema {
+	all := []*jsonschema.Schema{root}
+	seen := map[*jsonschema.Schema]bool{root: true}
+	for i := 0; i < len(all); i++ {
+		for _, p := range subschemas(all[i]) {
+			if !seen[p] {
+				seen[p] = true
+				all = append(all, p)
+			}
+		}
+	}
+	return all
 }
 
 func (s *Schema) meter(part *jsonschema.Schema, cost validationCost) {

@@ -7,16 +7,16 @@ import (
 
 // agentsOf reads the agents of a step. Several agents of a step are alternatives (P44, several agents can do
 // one step).
-func (b *builder) agentsOf(f field, s *core.StepDefinition) {
-	one := f.value.field("agent")
-	several := f.value.field("agents")
+func (s step) agentsOf() {
+	one := s.value.field("agent")
+	several := s.value.field("agents")
 	switch {
-	case one == nil && several == nil && f.value.field(askMade) != nil:
+	case one == nil && several == nil && s.value.field(askMade) != nil:
 		// the schema check reports this step
 	case one == nil && several == nil:
-		b.error(f.at, "step %s has no agent", f.key).fix("%s", fixMissing("agent", ""))
+		s.error(s.at, "step %s has no agent", s.key).fix("%s", fixMissing("agent", ""))
 	case one != nil && several != nil:
-		b.error(several.at, "step %s has agent and agents", f.key).fix("write only one of the two fields")
+		s.error(several.at, "step %s has agent and agents", s.key).fix("write only one of the two fields")
 	case several != nil:
 		if names := texts(several.value); len(names) > 0 {
 			s.Agent = names[0]
@@ -33,9 +33,8 @@ func agentAt(step *value, k int) position {
 }
 
 // routes reports a problem if a step has several agents that cannot replace each other (P44).
-func (b *builder) routes(i int) {
-	s := &b.def.Steps[i]
-	several := b.steps[i].value.field("agents")
+func (s step) routes() {
+	several := s.value.field("agents")
 	if len(s.Others) == 0 || several == nil {
 		return
 	}
@@ -44,19 +43,19 @@ func (b *builder) routes(i int) {
 		if s.PointOfNoReturn {
 			what = "a point of no return"
 		}
-		b.error(several.at, "step %s is %s, and names several agents: each agent has its own ledger, so a second "+
+		s.error(several.at, "step %s is %s, and names several agents: each agent has its own ledger, so a second "+
 			"one would repeat the call", s.Name, what).fix("name one agent")
 	}
-	first := b.def.Agents[s.Agent]
+	first := s.def.Agents[s.Agent]
 	for _, name := range s.Others {
-		other := b.def.Agents[name]
+		other := s.def.Agents[name]
 		if other.KeyRetention != first.KeyRetention {
-			b.error(several.at, "the agents %s and %s of step %s reach the same service, and their keyRetention "+
+			s.error(several.at, "the agents %s and %s of step %s reach the same service, and their keyRetention "+
 				"is %s and %s", s.Agent, name, s.Name, retention(first), retention(other)).
 				fix("give both agents the service's keyRetention; write one step for each service if they differ")
 		}
 		if other.ClockSkew != first.ClockSkew {
-			b.error(several.at, "the clockSkew of the agents %s and %s of step %s is %s and %s", s.Agent, name,
+			s.error(several.at, "the clockSkew of the agents %s and %s of step %s is %s and %s", s.Agent, name,
 				s.Name, first.ClockSkew, other.ClockSkew).fix("give both agents the greater one")
 		}
 	}

@@ -13,28 +13,30 @@ import (
 
 // answer reads an approval step or an event step. Such a step waits for an answer from outside (P35, an
 // answer decides a round; P37, a question has a time). The method question reads the expressions of the step.
-func (b *builder) answer(f field) core.StepDefinition {
-	form := answerForm(f.value)
-	v := f.value.get(form)
-	s := b.uncalled(f)
+func (s step) answer() {
+	form := answerForm(s.value)
+	v := s.value.get(form)
+	s.uncalled()
 	s.Answer = &core.Answer{}
 	if timeout := v.get("timeout"); timeout == nil || !isExpression(timeout) {
-		s.Timeout = b.duration(v, "timeout", limitWait, 0)
+		s.Timeout = s.duration(v, "timeout", limitWait, 0)
 	}
 	if form == "event" {
-		s.Answer.Event = b.text(v, "name")
-		b.eventSchema(v, s.Answer)
+		s.Answer.Event = s.text(v, "name")
+		if given := v.get("schema"); given != nil {
+			data, err := rawjson.Marshal(given.plain())
+			s.Answer.Schema, _ = s.compiled(given, data, err)
+		}
 	} else {
-		b.choices(v, s.Answer)
-		b.people(f.key, v)
+		s.choices(v)
+		s.people(v)
 	}
-	b.onTimeout(f.key, v, s.Answer)
-	b.attempts(f.key, v, s.Answer)
-	if f.value.field(askMade) != nil {
-		s.Answer.Ask = f.key + askSuffix
+	s.onTimeout(v)
+	s.attempts(v)
+	if s.value.field(askMade) != nil {
+		s.Answer.Ask = s.key + askSuffix
 	}
-	b.remind(f, &s)
-	return s
+	s.remind()
 }
 
 func isExpression(v *value) bool {
@@ -45,7 +47,7 @@ func isExpression(v *value) bool {
 	return found || err != nil
 }
 
-func (b *builder) choices(v *value, a *core.Answer) {
+func (s step) choices(v *value) {
 	answers := v.get("answers")
 	if answers == nil {
 		return
@@ -55,22 +57,15 @@ func (b *builder) choices(v *value, a *core.Answer) {
 			continue // the schema check reports the wrong type
 		}
 		if len(e.text) > core.MaxApproval {
-			b.error(e.at, "the answer %s has more than %d bytes", e, core.MaxApproval).fix("write a shorter one")
+			s.error(e.at, "the answer %s has more than %d bytes", e, core.MaxApproval).fix("write a shorter one")
 		}
-		a.Values = append(a.Values, e.text)
-	}
-}
-
-func (b *builder) eventSchema(v *value, a *core.Answer) {
-	if given := v.get("schema"); given != nil {
-		data, err := rawjson.Marshal(given.plain())
-		a.Schema, _ = b.compiled(given, data, err)
+		s.Answer.Values = append(s.Answer.Values, e.text)
 	}
 }
 
 // people checks the fields need and who. It skips a field with an expression, because the value depends on
 // the order.
-func (b *builder) people(step string, v *value) {
+func (s step) people(v *value) {
 	who := v.get("who")
 	if who == nil || who.shape != isList {
 		return
@@ -82,32 +77,32 @@ func (b *builder) people(step string, v *value) {
 		case isExpression(e):
 			return
 		case !core.PersonName(e.text):
-			b.error(e.at, "%s is no person's name", e).
+			s.error(e.at, "%s is no person's name", e).
 				fix("use 1 to %d bytes without control characters and < > & \" \\", core.MaxAnswerBy)
 		}
 		names[e.text] = true
 	}
-	if need := b.whole(v, "need", 1); need > len(names) && len(names) > 0 {
-		b.error(v.get("need").at, "step %s needs %d people, and who lists %d", step, need, len(names)).
+	if need := s.whole(v, "need", 1); need > len(names) && len(names) > 0 {
+		s.error(v.get("need").at, "step %s needs %d people, and who lists %d", s.Name, need, len(names)).
 			fix("lower need, or list more people")
 	}
 }
 
 // attempts reads how many answers may decide the step. Only one that is refused lets another one decide.
-func (b *builder) attempts(step string, v *value, a *core.Answer) {
-	a.Attempts = b.whole(v, "attempts", 0)
-	if a.Attempts > 0 && v.get("refuse") == nil {
-		b.error(v.field("attempts").at, "step %s has %d attempts, and no answer is refused", step, a.Attempts).
+func (s step) attempts(v *value) {
+	s.Answer.Attempts = s.whole(v, "attempts", 0)
+	if s.Answer.Attempts > 0 && v.get("refuse") == nil {
+		s.error(v.field("attempts").at, "step %s has %d attempts, and no answer is refused", s.Name, s.Answer.Attempts).
 			fix(`write refuse, as in refuse: value == "reject", or remove attempts`)
 	}
 }
 
-func (b *builder) onTimeout(step string, v *value, a *core.Answer) {
+func (s step) onTimeout(v *value) {
 	on := v.get("onTimeout")
 	switch {
 	case on == nil:
 	case on.shape == isText:
-		a.OnTimeout = core.Policy(on.text)
+		s.Answer.OnTimeout = core.Policy(on.text)
 	case on.get("answer") != nil:
 		given := on.get("answer")
 		data, err := rawjson.Marshal(given.plain())
@@ -115,35 +110,36 @@ func (b *builder) onTimeout(step string, v *value, a *core.Answer) {
 			return
 		}
 		if len(data) > core.MaxAnswerValue {
-			b.error(given.at, "the value of onTimeout has %d bytes, the limit is %d", len(data),
+			s.error(given.at, "the value of onTimeout has %d bytes, the limit is %d", len(data),
 				core.MaxAnswerValue).fix("write a smaller one")
 		}
-		a.TimeoutValue = data
-		b.timeoutValue(step, given, a)
+		s.Answer.TimeoutValue = data
+		s.timeoutValue(given)
 	}
 }
 
 // timeoutValue checks the answer of onTimeout. A short text that nobody else can answer is allowed, so that later
 // steps can ask whether the time has ended the question.
-func (b *builder) timeoutValue(step string, given *value, a *core.Answer) {
+func (s step) timeoutValue(given *value) {
+	a := s.Answer
 	short := given.shape == isText && given.text != "" && len(given.text) <= core.MaxApproval
-	says := "onTimeout answers step " + step + " with "
+	says := "onTimeout answers step " + s.Name + " with "
 	switch {
 	case a.Event == "" && !short:
-		b.error(given.at, "%s%s, which is no answer", says, given).
+		s.error(given.at, "%s%s, which is no answer", says, given).
 			fix("write a text of 1 to %d bytes, as in onTimeout: {answer: late}", core.MaxApproval)
 	case a.Event == "" && !slices.Contains(a.Values, given.text):
 		if near := suggest.Nearest(given.text, a.Values); near != "" {
-			b.warn(given.at, "%s%s, which people cannot answer, and %s is one of theirs", says, given, near).
+			s.warn(given.at, "%s%s, which people cannot answer, and %s is one of theirs", says, given, near).
 				fix("write %s, or a text that is less like it", near)
 		}
 	case a.Schema != nil && !short:
-		s, err := schema.Compile(a.Schema)
+		compiled, err := schema.Compile(a.Schema)
 		if err == nil {
-			err = s.Check(a.TimeoutValue)
+			err = compiled.Check(a.TimeoutValue)
 		}
 		if err != nil {
-			b.error(given.at, "%sa value that its schema refuses: %s", says, err).
+			s.error(given.at, "%sa value that its schema refuses: %s", says, err).
 				fix("correct the value or the schema, or write a short text, which only onTimeout can give")
 		}
 	}
@@ -151,16 +147,16 @@ func (b *builder) timeoutValue(step string, given *value, a *core.Answer) {
 
 // question reads the expressions of an approval step or an event step. The input of the step evaluates to a
 // core.Question. The field refuse is an expression too.
-func (b *builder) question(f field, s *core.StepDefinition, scope expression.Scope) {
-	form := answerForm(f.value)
-	v := f.value.get(form)
+func (s step) question(scope expression.Scope) {
+	form := answerForm(s.value)
+	v := s.value.get(form)
 	q := value{at: v.at, shape: isMap}
 	for _, key := range []string{"question", "show", "need", "who"} {
 		if part := v.field(key); part != nil {
 			q.fields = append(q.fields, *part)
 		}
 	}
-	if not := v.field("notSelf"); not != nil && b.bare(not.value, "notSelf", "order.requestedBy") {
+	if not := v.field("notSelf"); not != nil && s.bare(not.value, "notSelf", "order.requestedBy") {
 		excluded := *not.value
 		excluded.text = "${ " + strings.TrimSpace(excluded.text) + " }"
 		q.fields = append(q.fields, field{not.at, "notSelf", &excluded})
@@ -169,38 +165,37 @@ func (b *builder) question(f field, s *core.StepDefinition, scope expression.Sco
 		until := timeout.value.field("until")
 		switch {
 		case until != nil && until.value.shape == isText:
-			b.variable(until.value)
+			s.variable(until.value)
 			q.fields = append(q.fields, field{timeout.at, "timeout", until.value})
 		case isExpression(timeout.value):
 			q.fields = append(q.fields, *timeout)
 		}
 	}
 	if len(q.fields) > 0 {
-		s.Input = b.template(&q, form, scope)
+		s.Input = s.template(&q, form, scope)
 	}
-	if refuse := v.get("refuse"); refuse != nil && b.bare(refuse, "refuse", `value == "reject"`) {
+	if refuse := v.get("refuse"); refuse != nil && s.bare(refuse, "refuse", `value == "reject"`) {
 		s.Answer.Refuse = strings.TrimSpace(refuse.text)
 		scope.Value = true
 		scope.Condition = true
-		b.expression(refuse.at, s.Answer.Refuse, scope)
+		s.expression(refuse.at, s.Answer.Refuse, scope)
 	}
 }
 
 // unread warns about an approval whose answers all have the same effect: no answer refuses the order, and no
 // expression reads the answer.
-func (b *builder) unread(i int) {
-	s := &b.def.Steps[i]
+func (s step) unread() {
 	if s.Answer == nil || len(s.Answer.Values) < 2 || s.Answer.Refuse != "" {
 		return
 	}
 	read := s.Name
-	if group := b.memberIn(s.Name); group != nil {
+	if group := s.memberIn(s.Name); group != nil {
 		read = group.Name
 	}
-	if b.root.holds("steps." + strings.ReplaceAll(read, "-", "_")) {
+	if s.root.holds("steps." + strings.ReplaceAll(read, "-", "_")) {
 		return
 	}
-	b.warn(b.steps[i].value.get("approval").field("answers").at,
+	s.warn(s.value.get("approval").field("answers").at,
 		"every answer to step %s lets the order go on, %q too", s.Name, s.Answer.Values[len(s.Answer.Values)-1]).
 		fix("write refuse: value == %q, or read steps.%s.output.value in a later step",
 			s.Answer.Values[len(s.Answer.Values)-1], strings.ReplaceAll(s.Name, "-", "_"))
@@ -227,19 +222,4 @@ func answerForm(step *value) string {
 		}
 	}
 	return ""
-}
-
-// answered returns the names of the steps that wait for an answer. The value of a name is true if a
-// token for the step must name a person (P39, a token is an answer's permission). These are the steps with
-// who, with notSelf, or with a need other than 1.
-func (b *builder) answered() map[string]bool {
-	names := map[string]bool{}
-	for _, f := range b.steps {
-		if form := answerForm(f.value); form != "" {
-			v := f.value.get(form)
-			one := b.whole(v, "need", 0) == 1
-			names[f.key] = v.get("who") != nil || v.get("notSelf") != nil || v.get("need") != nil && !one
-		}
-	}
-	return names
 }

@@ -55,7 +55,8 @@ func (r *report) madeStep(at position, of, name string, steps *value, fixTaken, 
 	case steps.field(name) != nil:
 		r.error(at, "%s becomes a step %s, and there is one", of, name).fix("%s", fixTaken)
 	case len(name) > maxName:
-		r.error(at, "%s becomes a step %s, whose name has more than %d characters", of, name, maxName).fix("%s", fixLong)
+		r.error(at, "%s becomes a step %s, whose name has more than %d characters", of, name, maxName).
+			fix("%s", fixLong)
 	default:
 		return true
 	}
@@ -92,19 +93,18 @@ func memberOf(group, m field, r *report) (steps []field) {
 }
 
 // any reads a step that ends when the first of its members have ended.
-func (b *builder) any(f field) core.StepDefinition {
-	s := b.uncalled(f)
-	s.Any = &core.Any{Enough: b.whole(f.value, "enough", 1)}
-	b.deadline(f.value, &s)
-	b.remind(f, &s)
-	for _, m := range f.value.get("any").fields {
+func (s step) any() {
+	s.uncalled()
+	s.Any = &core.Any{Enough: s.whole(s.value, "enough", 1)}
+	s.deadline()
+	s.remind()
+	for _, m := range s.value.get("any").fields {
 		s.Any.Members = append(s.Any.Members, m.key)
 	}
-	if n := len(s.Any.Members); s.Any.Enough > n && f.value.field("enough") != nil {
-		b.error(f.value.field("enough").value.at, "step %s needs %d members that end well, and has %d", f.key,
+	if n := len(s.Any.Members); s.Any.Enough > n && s.value.field("enough") != nil {
+		s.error(s.value.field("enough").value.at, "step %s needs %d members that end well, and has %d", s.key,
 			s.Any.Enough, n).fix("lower enough, or add members")
 	}
-	return s
 }
 
 // memberPolicies lets a member that fails end alone (P42, orders can go on after failures). If the any stops, the
@@ -129,7 +129,7 @@ func (b *builder) memberPolicies() {
 	}
 }
 
-func noExpressions(*builder, field, *core.StepDefinition, expression.Scope) {}
+func noExpressions(step, expression.Scope) {}
 
 // memberIn returns the step whose member step i is, or nil.
 func (b *builder) memberIn(name string) *core.StepDefinition {
@@ -141,62 +141,48 @@ func (b *builder) memberIn(name string) *core.StepDefinition {
 	return nil
 }
 
-// members returns the members of each any, by the name of its step.
-func (b *builder) members() map[string][]string {
-	all := map[string][]string{}
-	for i := range b.def.Steps {
-		if s := &b.def.Steps[i]; s.Any != nil {
-			all[s.Name] = s.Any.Members
-		}
-	}
-	return all
-}
-
 // member checks a step that is a member of an any.
-func (b *builder) member(i int) {
-	s := &b.def.Steps[i]
-	group := b.memberIn(s.Name)
+func (s step) member() {
+	group := s.memberIn(s.Name)
 	if group == nil {
 		return
 	}
-	at := b.steps[i].at
 	switch {
 	case s.PointOfNoReturn:
-		b.error(at, "step %s has children with a point of no return, and could not be undone if another member "+
+		s.error(s.at, "step %s has children with a point of no return, and could not be undone if another member "+
 			"of %s decides", s.Name, group.Name).fix("put the workflow into a step after %s", group.Name)
 	case s.Kind() != core.KindCall:
 	case s.Grade == core.Plain:
-		b.warn(at, "if another member of %s decides while a call of %s is in doubt, the order stops for the "+
+		s.warn(s.at, "if another member of %s decides while a call of %s is in doubt, the order stops for the "+
 			"operator, because its service is plain", group.Name, s.Name).
 			fix("use a service that is at least idempotent")
 	case s.Grade == core.Idempotent && s.Undo != nil:
-		b.warn(at, "if another member of %s decides, the order ends only when no call of %s can take effect any "+
-			"more: up to %s after its claim, as its service is %s", group.Name, s.Name, b.quiet(s), s.Grade).
+		s.warn(s.at, "if another member of %s decides, the order ends only when no call of %s can take effect any "+
+			"more: up to %s after its claim, as its service is %s", group.Name, s.Name, s.quiet(), s.Grade).
 			fix("shorten its timeout, or let the service fence, where that is too long")
 	}
 }
 
 // quiet returns how long after its claim a call can take effect.
-func (b *builder) quiet(s *core.StepDefinition) (wait core.Duration) {
+func (s step) quiet() (wait core.Duration) {
 	for _, name := range s.AllAgents() {
-		agent := b.def.Agents[name]
+		agent := s.def.Agents[name]
 		wait = max(wait, max(s.Timeout, s.MaxDuration)+agent.QueueAllowance+agent.ClockSkew)
 	}
 	return wait
 }
 
 // endless warns about an any that nothing ends.
-func (b *builder) endless(i int) {
-	group := &b.def.Steps[i]
-	if group.Any == nil || group.HasDeadline() {
+func (s step) endless() {
+	if s.Any == nil || s.HasDeadline() {
 		return
 	}
-	for _, s := range b.def.Steps {
-		ends := s.HasDeadline() || s.Each == nil || s.Each.Child == nil || s.Each.Child.Deadline > 0
-		if slices.Contains(group.Servants(), s.Name) && ends {
+	for _, m := range s.def.Steps {
+		ends := m.HasDeadline() || m.Each == nil || m.Each.Child == nil || m.Each.Child.Deadline > 0
+		if slices.Contains(s.Servants(), m.Name) && ends {
 			return
 		}
 	}
-	b.warn(b.steps[i].at, "no member of step %s has a time by which it ends", group.Name).
+	s.warn(s.at, "no member of step %s has a time by which it ends", s.Name).
 		fix("add a member that ends it, as in gone: {wait: 30d}")
 }

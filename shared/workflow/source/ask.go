@@ -75,13 +75,3 @@ func withAsk(f field, ask *field) (call, asked field) {
 	return field{ask.at, name, &value{at: ask.at, shape: isMap, fields: fields}},
 		field{f.at, f.key, &value{at: f.value.at, shape: isMap, fields: rest}}
 }
-
-// readable removes the names of the steps that serve another one. Expressions cannot read these, because such a
-// step may end after later steps were claimed (P38, P54).
-func (b *builder) readable(names []string) []string {
-	return slices.DeleteFunc(names, func(name string) bool {
-		return slices.ContainsFunc(b.def.Steps, func(s core.StepDefinition) bool {
-			return slices.Contains(s.Servants(), name)
-		})
-	})
-}

@@ -28,29 +28,29 @@ func withBlocks(root *value, r *report) *value {
 }
 
 // block compiles the steps within a step to a definition of their own (P55, a block is a child order of the same file).
-func (b *builder) block(f field, e *core.Each) {
-	inner := &builder{report: b.report, opts: b.opts, root: b.fileOf(f), outer: b}
+func (s step) block() {
+	inner := &builder{report: s.report, opts: s.opts, root: s.fileOf(), outer: s.builder}
 	def := inner.definition()
-	e.Workflow = def.Name
-	if b.tooDeep(f.value.field("steps").at, def) {
+	s.Each.Workflow = def.Name
+	if s.tooDeep(s.value.field("steps").at, def) {
 		return
 	}
-	e.Child = def
+	s.Each.Child = def
 }
 
 // fileOf returns a block as if it were a file.
-func (b *builder) fileOf(f field) *value {
-	name := core.BlockName(b.def.Name, f.key)
-	root := &value{at: f.at, shape: isMap, fields: []field{
-		{f.at, "workflow", &value{at: f.at, shape: isText, text: name}},
+func (s step) fileOf() *value {
+	name := core.BlockName(s.def.Name, s.key)
+	root := &value{at: s.at, shape: isMap, fields: []field{
+		{s.at, "workflow", &value{at: s.at, shape: isText, text: name}},
 	}}
 	for _, key := range []string{"steps", "output"} {
-		if own := f.value.field(key); own != nil {
+		if own := s.value.field(key); own != nil {
 			root.fields = append(root.fields, *own)
 		}
 	}
 	for _, key := range fieldsOfFile {
-		if shared := b.root.field(key); shared != nil {
+		if shared := s.root.field(key); shared != nil {
 			root.fields = append(root.fields, *shared)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/expression"
+	"github.com/stepkeeper/stepkeeper/shared/schedule"
 	"github.com/stepkeeper/stepkeeper/shared/schema"
 )
 
@@ -17,10 +18,18 @@ type builder struct {
 	opts   Options
 	root   *value
 	def    *core.Definition
-	steps  []field // steps of the file and calls that send questions, with the indexes of def.Steps
-	order  *graph
-	schema *schema.Schema // schema of the orders; nil means that any order is valid
-	outer  *builder       // builder of the steps around a block; nil for a file
+	steps  []step            // steps of the file and calls that send questions, with the indexes of def.Steps
+	before []map[string]bool // names of all direct and indirect predecessors; nil if a dependency is invalid
+	schema *schema.Schema    // schema of the orders; nil means that any order is valid
+	outer  *builder          // builder of the steps around a block; nil for a file
+}
+
+// step is a step with its definition.
+type step struct {
+	*builder
+	*core.StepDefinition
+	field
+	i int // index in the definition
 }
 
 func (b *builder) definition() *core.Definition {
@@ -38,9 +47,11 @@ func (b *builder) definition() *core.Definition {
 		Schedule:    b.schedule(),
 	}
 	if steps := b.root.get("steps"); steps != nil {
-		for _, f := range b.withAsks(steps) {
-			b.steps = append(b.steps, f)
-			b.def.Steps = append(b.def.Steps, b.step(f))
+		fields := b.withAsks(steps)
+		b.def.Steps = make([]core.StepDefinition, len(fields))
+		for i, f := range fields {
+			b.steps = append(b.steps, step{b, &b.def.Steps[i], f, i})
+			b.steps[i].read()
 		}
 	}
 	b.memberPolicies()
@@ -49,7 +60,7 @@ func (b *builder) definition() *core.Definition {
 	}
 	b.agents()
 	b.orders()
-	b.order = newGraph(b)
+	b.dependencies()
 	b.templates()
 	b.meaning()
 	return b.def
@@ -78,21 +89,21 @@ func (b *builder) notifies(kind core.StatusKind) bool {
 // form describes a kind of step that calls no agent.
 type form struct {
 	key         string // field that identifies this kind of step
-	read        func(b *builder, f field) core.StepDefinition
-	expressions func(b *builder, f field, s *core.StepDefinition, scope expression.Scope)
+	read        func(s step)
+	expressions func(s step, scope expression.Scope)
 }
 
 // forms is a function, because a block contains steps of all forms.
 func forms() []form {
 	return []form{
-		{"wait", (*builder).wait, (*builder).waitEnd},
-		{"approval", (*builder).answer, (*builder).question},
-		{"event", (*builder).answer, (*builder).question},
-		{"fail", (*builder).fail, noExpressions},
-		{"steps", (*builder).each, (*builder).items},
-		{"each", (*builder).each, (*builder).items},
-		{"workflow", (*builder).each, (*builder).items},
-		{"any", (*builder).any, noExpressions},
+		{"wait", step.wait, step.waitEnd},
+		{"approval", step.answer, step.question},
+		{"event", step.answer, step.question},
+		{"fail", step.fail, noExpressions},
+		{"steps", step.each, step.items},
+		{"each", step.each, step.items},
+		{"workflow", step.each, step.items},
+		{"any", step.any, noExpressions},
 	}
 }
 
@@ -108,40 +119,39 @@ func formOf(step *value) *form {
 
 // step reads a step without its expressions. The method templates reads the expressions when all steps are
 // known.
-func (b *builder) step(f field) core.StepDefinition {
-	v := f.value
+func (s step) read() {
+	v := s.value
 	if form := formOf(v); form != nil {
-		return form.read(b, f)
+		form.read(s)
+		return
 	}
-	s := core.StepDefinition{
-		Name:         f.key,
-		Agent:        b.text(v, "agent"),
-		Operation:    b.text(v, "operation"),
-		Timeout:      b.duration(v, "timeout", limitTimeout, 0),
-		MaxQueueTime: b.duration(v, "maxQueueTime", limitQueue, core.Day),
-		MaxDuration:  b.duration(v, "maxDuration", limitTimeout, 0),
-		PollFor:      b.duration(v, "pollFor", limitPoll, 0),
-		Retry:        b.retry(v.get("retry"), defaultRetry),
-		OnFailure:    core.Policy(b.text(v, "onFailure")),
-		Grade:        core.Grade(b.text(v, "grade")),
+	*s.StepDefinition = core.StepDefinition{
+		Name:         s.key,
+		Agent:        s.text(v, "agent"),
+		Operation:    s.text(v, "operation"),
+		Timeout:      s.duration(v, "timeout", limitTimeout, 0),
+		MaxQueueTime: s.duration(v, "maxQueueTime", limitQueue, core.Day),
+		MaxDuration:  s.duration(v, "maxDuration", limitTimeout, 0),
+		PollFor:      s.duration(v, "pollFor", limitPoll, 0),
+		Retry:        s.retry(v.get("retry"), defaultRetry),
+		OnFailure:    core.Policy(s.text(v, "onFailure")),
+		Grade:        core.Grade(s.text(v, "grade")),
 		After:        after(v),
 
-		PointOfNoReturn: b.truth(v, "pointOfNoReturn"),
+		PointOfNoReturn: s.truth(v, "pointOfNoReturn"),
 	}
-	b.deadline(v, &s)
-	b.remind(f, &s)
-	b.agentsOf(f, &s)
-	s.Undo = b.undo(v, &s)
-	return s
+	s.deadline()
+	s.remind()
+	s.agentsOf()
+	s.Undo = s.undo()
 }
 
 // uncalled reads the fields that all steps without an agent have in common.
-func (b *builder) uncalled(f field) core.StepDefinition {
-	s := core.StepDefinition{Name: f.key, After: after(f.value), OnFailure: core.OnFailureUndo}
-	if policy := b.text(f.value, "onFailure"); policy != "" {
+func (s step) uncalled() {
+	*s.StepDefinition = core.StepDefinition{Name: s.key, After: after(s.value), OnFailure: core.OnFailureUndo}
+	if policy := s.text(s.value, "onFailure"); policy != "" {
 		s.OnFailure = core.Policy(policy)
 	}
-	return s
 }
 
 func after(step *value) (names []string) {
@@ -159,8 +169,8 @@ func texts(v *value) (all []string) {
 }
 
 // undo reads the field undo, which contains the name of an operation or a mapping.
-func (b *builder) undo(step *value, s *core.StepDefinition) *core.Undo {
-	v := step.get("undo")
+func (s step) undo() *core.Undo {
+	v := s.value.get("undo")
 	if v == nil {
 		return nil
 	}
@@ -174,9 +184,9 @@ func (b *builder) undo(step *value, s *core.StepDefinition) *core.Undo {
 		}
 		u.Operation = v.text
 	case isMap:
-		u.Operation = b.text(v, "operation")
-		u.Timeout = b.duration(v, "timeout", limitTimeout, s.Timeout)
-		u.Retry = b.retry(v.get("retry"), u.Retry)
+		u.Operation = s.text(v, "operation")
+		u.Timeout = s.duration(v, "timeout", limitTimeout, s.Timeout)
+		u.Retry = s.retry(v.get("retry"), u.Retry)
 	}
 	return u
 }
@@ -279,4 +289,45 @@ func (b *builder) float(v *value, key string, absent float64) float64 {
 		}
 	}
 	return absent
+}
+
+type limit struct {
+	longest core.Duration
+	text    string
+}
+
+var (
+	limitTimeout   = limit{12 * core.Hour, "12h, the longest that a queue hides a message"}
+	limitQueue     = limit{14 * core.Day, "14d, the longest that a queue keeps a message"}
+	limitPoll      = limit{31 * core.Day, "31d; an event step can wait for longer"}
+	limitDeadline  = limit{365 * core.Day, "365d"}
+	limitGrace     = limit{core.Day, "24h"}
+	limitBackoff   = limit{core.Day, "24h"}
+	limitWait      = limit{core.MaxWait, "366d"}
+	limitCatchUp   = limit{schedule.MaxCatchUp, "31d"}
+	limitExtended  = limit{7 * core.Day, "7d"}
+	limitAllowance = limit{core.Day, "24h"}
+	limitSkew      = limit{core.Hour, "1h"}
+	limitRetention = limit{3650 * core.Day, "3650d"}
+)
+
+// duration returns the duration in a field of v. It returns the parameter absent if the field is absent or
+// invalid.
+func (b *builder) duration(v *value, key string, most limit, absent core.Duration) core.Duration {
+	f := v.get(key)
+	if f == nil || f.shape != isText {
+		return absent
+	}
+	d, ok := core.ParseDuration(f.text)
+	switch {
+	case !ok:
+		return absent
+	case d <= 0:
+		b.error(f.at, "%s is zero, or shorter than 1ms", key).fix(fixDuration)
+		return absent
+	case d > most.longest:
+		b.error(f.at, "%s is longer than %s", key, most.text).fix("write a shorter time")
+		return absent
+	}
+	return d
 }

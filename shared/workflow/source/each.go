@@ -10,26 +10,26 @@ import (
 
 // each reads a step that starts child orders (P40, a step can have child orders). The method items reads its
 // expressions.
-func (b *builder) each(f field) core.StepDefinition {
-	v := f.value
-	s := b.uncalled(f)
+func (s step) each() {
+	v := s.value
+	s.uncalled()
 	s.Each = &core.Each{
-		Workflow: b.text(v, "workflow"), Concurrency: b.whole(v, "concurrency", 10),
-		Tolerate: b.whole(v, "tolerate", 0),
+		Workflow: s.text(v, "workflow"), Concurrency: s.whole(v, "concurrency", 10),
+		Tolerate: s.whole(v, "tolerate", 0),
 	}
 	if c := v.get("collect"); c != nil {
 		s.Each.Collect = c.truth
 	}
 	for _, key := range []string{"concurrency", "tolerate", "collect", "enough"} {
 		if alone := v.field(key); alone != nil && v.field("each") == nil && v.field("repeat") == nil {
-			b.error(alone.at, "%s belongs to a list of children, and step %s has one child", key, f.key).
+			s.error(alone.at, "%s belongs to a list of children, and step %s has one child", key, s.key).
 				fix("write each: ${ order.items }, or remove %s", key)
 		}
 	}
 	if v.field("steps") != nil {
-		b.block(f, s.Each)
+		s.block()
 	} else {
-		b.child(v.get("workflow"), s.Each)
+		s.child(v.get("workflow"))
 	}
 	if child := s.Each.Child; child != nil {
 		for i := range child.Steps {
@@ -38,15 +38,14 @@ func (b *builder) each(f field) core.StepDefinition {
 	}
 	// A child past its point of no return cannot be undone. Therefore the parent must stop by default (P22, a
 	// point of no return forbids undo).
-	if s.PointOfNoReturn && b.text(v, "onFailure") == "" {
+	if s.PointOfNoReturn && s.text(v, "onFailure") == "" {
 		s.OnFailure = core.OnFailureStop
 	}
-	b.deadline(v, &s)
-	b.remind(f, &s)
-	b.repeat(f, &s)
-	b.enough(f, &s)
+	s.deadline()
+	s.remind()
+	s.repeat()
+	s.enough()
 	s.Each.Events = passedEvents(v, s.Each)
-	return s
 }
 
 // passedEvents returns the events that a step passes on to its only child at a time (P56, answers pass through): those
@@ -79,22 +78,20 @@ func passedEvents(v *value, e *core.Each) (all []core.PassedEvent) {
 }
 
 // passed reports events that more than one step could pass on at once, and those that another step takes first.
-func (b *builder) passed(i int) {
-	s := &b.def.Steps[i]
-	if s.Each == nil || b.order.before == nil {
+func (s step) passed() {
+	if s.Each == nil {
 		return
 	}
-	at := b.steps[i].at
 	for _, event := range s.Each.Events {
-		for j := range b.def.Steps {
-			o := &b.def.Steps[j]
-			apart := b.order.certain(i, j) || b.order.certain(j, i)
+		for j := range s.def.Steps {
+			o := &s.def.Steps[j]
+			apart := s.before[j][s.Name] || s.before[s.i][o.Name]
 			switch {
 			case o.Answer != nil && o.Answer.Event == event.Name:
-				b.warn(at, "an event %s goes to step %s, and never to the one in step %s", event.Name, o.Name,
+				s.warn(s.at, "an event %s goes to step %s, and never to the one in step %s", event.Name, o.Name,
 					s.Name).fix("give one of the two events another name")
-			case j < i && o.Each != nil && o.Each.Passes(event.Name) >= 0 && !apart:
-				b.error(at, "the steps %s and %s can be open at once, and something in both waits for the event %s",
+			case j < s.i && o.Each != nil && o.Each.Passes(event.Name) >= 0 && !apart:
+				s.error(s.at, "the steps %s and %s can be open at once, and something in both waits for the event %s",
 					o.Name, s.Name, event.Name).
 					fix("give one of the two events another name, or let one of the steps come after the other")
 			}
@@ -103,43 +100,44 @@ func (b *builder) passed(i int) {
 }
 
 // enough checks the field enough of a list of children (P54, the first of several decides). The method items reads it.
-func (b *builder) enough(f field, s *core.StepDefinition) {
-	v := f.value
+func (s step) enough() {
+	v := s.value
 	enough := v.field("enough")
 	if enough == nil || v.field("each") == nil {
 		return
 	}
 	if s.PointOfNoReturn {
-		b.error(enough.at, "the children of step %s have a point of no return, and could not be undone when "+
-			"others have decided", f.key).
-			fix("remove enough, or put the point of no return into a step after %s", f.key)
+		s.error(enough.at, "the children of step %s have a point of no return, and could not be undone when "+
+			"others have decided", s.key).
+			fix("remove enough, or put the point of no return into a step after %s", s.key)
 	}
 	if tolerate := v.field("tolerate"); tolerate != nil {
-		b.error(tolerate.at, "step %s has tolerate beside enough, which already says how many may fail", f.key).
+		s.error(tolerate.at, "step %s has tolerate beside enough, which already says how many may fail", s.key).
 			fix("remove tolerate")
 	}
 	list := v.get("each")
-	if n := b.whole(v, "enough", 0); list.shape == isList && n > len(list.list) {
-		b.error(enough.value.at, "step %s needs %d children that end well, and has %d", f.key, n, len(list.list)).
+	if n := s.whole(v, "enough", 0); list.shape == isList && n > len(list.list) {
+		s.error(enough.value.at, "step %s needs %d children that end well, and has %d", s.key, n, len(list.list)).
 			fix("lower enough, or lengthen the list")
 	}
 }
 
-func (b *builder) child(name *value, e *core.Each) {
+func (s step) child(name *value) {
+	e := s.Each
 	if name == nil || name.shape != isText || e.Workflow == "" {
 		return // the schema check reports the problem
 	}
-	if b.opts.child == nil {
-		b.error(name.at, "the child workflow %s is not known here", e.Workflow).
+	if s.opts.child == nil {
+		s.error(name.at, "the child workflow %s is not known here", e.Workflow).
 			fix("read the file from the folder that holds both")
 		return
 	}
-	def, problem, fix := b.opts.child(e.Workflow)
+	def, problem, fix := s.opts.child(e.Workflow)
 	if problem != "" {
-		b.error(name.at, "%s", problem).fix("%s", fix)
+		s.error(name.at, "%s", problem).fix("%s", fix)
 		return
 	}
-	if b.tooDeep(name.at, def) {
+	if s.tooDeep(name.at, def) {
 		return
 	}
 	e.Definition = def.Hash
@@ -168,33 +166,33 @@ func depth(d *core.Definition) (deepest int) {
 }
 
 // items reads the field each and the template of the child orders.
-func (b *builder) items(f field, s *core.StepDefinition, scope expression.Scope) {
-	if list := f.value.get("each"); list != nil {
+func (s step) items(scope expression.Scope) {
+	if list := s.value.get("each"); list != nil {
 		if list.shape != isList && !isExpression(list) {
-			b.error(list.at, "each is %s, not a list", list).
+			s.error(list.at, "each is %s, not a list", list).
 				fix("write an expression, as in each: ${ order.items }")
 		}
-		s.Input = b.template(list, "each", scope)
-		s.Each.Enough = b.template(f.value.get("enough"), "enough", scope)
+		s.Input = s.template(list, "each", scope)
+		s.Each.Enough = s.template(s.value.get("enough"), "enough", scope)
 		if text, found, _ := expression.Unwrap(list.text); found {
-			value, _, _ := expression.Check(text, scope) // b.template has reported what is wrong
+			value, _, _ := expression.Check(text, scope) // s.template has reported what is wrong
 			scope.Element = value.Element()
 		}
 		scope.Item = true
 	}
 	if s.Each.Repeat != nil {
-		b.until(f, s, scope)
+		s.until(scope)
 		scope.Item = false
 		scope.Repeat = true
 	}
-	s.Each.Order = b.template(f.value.get("input"), "input", scope)
-	b.childOrders(f)
+	s.Each.Order = s.template(s.value.get("input"), "input", scope)
+	s.childOrders()
 }
 
 // childOrders reports the orders of children that are written as something else than a mapping.
-func (b *builder) childOrders(f field) {
-	orders := f.value.get("each")
-	if input := f.value.field("input"); input != nil {
+func (s step) childOrders() {
+	orders := s.value.get("each")
+	if input := s.value.field("input"); input != nil {
 		orders = &value{list: []*value{input.value}}
 	}
 	if orders == nil {
@@ -202,7 +200,7 @@ func (b *builder) childOrders(f field) {
 	}
 	for _, order := range orders.list {
 		if order.shape != isMap && !isExpression(order) {
-			b.error(order.at, "the order of a child of step %s is %s, not a mapping", f.key, order).
+			s.error(order.at, "the order of a child of step %s is %s, not a mapping", s.key, order).
 				fix(`write a mapping, as in input: {sku: "${ item }"}`)
 			return
 		}

@@ -8,32 +8,23 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/suggest"
 )
 
-// graph contains the dependencies between the steps. A step begins only after all its predecessors have
-// ended.
-type graph struct {
-	def    *core.Definition
-	before [][]bool // all direct and indirect predecessors of each step; nil if a dependency is invalid
-}
-
-// newGraph reads the dependencies. It reports invalid names and cycles as problems.
-func newGraph(b *builder) *graph {
-	g := &graph{def: b.def}
+// dependencies reads the predecessors of the steps. It reports invalid names and cycles as problems.
+func (b *builder) dependencies() {
 	b.def.Link()
 	valid := true
-	for i, f := range b.steps {
-		after := f.value.get("after")
+	for _, s := range b.steps {
+		after := s.value.get("after")
 		if after == nil {
 			continue
 		}
 		valid = valid && after.shape == isList // the schema check reports the wrong type
-		s := &b.def.Steps[i]
 		s.After = nil
 		for _, e := range after.list {
 			if e.shape != isText {
 				valid = false // the schema check reports the wrong type
 				continue
 			}
-			what, fix := b.wrongPredecessor(s, e.text)
+			what, fix := b.wrongPredecessor(s.Name, e.text)
 			if what == "" {
 				s.After = append(s.After, e.text)
 				continue
@@ -43,26 +34,25 @@ func newGraph(b *builder) *graph {
 		}
 	}
 	b.def.Link()
-	before := make([][]bool, len(b.def.Steps))
+	before := make([]map[string]bool, len(b.steps))
 	for i := range before {
-		before[i] = make([]bool, len(b.def.Steps))
+		before[i] = map[string]bool{}
 		for _, j := range b.def.Before(i) {
-			before[i][j] = true
+			before[i][b.steps[j].Name] = true
 		}
 	}
-	if cycle := g.cycle(before); cycle != nil {
-		b.error(b.steps[cycle[0]].at, "the steps wait for each other: %s", g.path(cycle)).
+	if cycle := b.cycle(before); cycle != nil {
+		b.error(b.steps[cycle[0]].at, "the steps wait for each other: %s", b.path(cycle)).
 			fix("remove one of them from an after")
 		valid = false
 	}
 	if valid {
-		g.before = before
+		b.before = before
 	}
-	return g
 }
 
 // wrongPredecessor returns what is wrong about a name in the after of a step, or "".
-func (b *builder) wrongPredecessor(s *core.StepDefinition, name string) (what, fix string) {
+func (b *builder) wrongPredecessor(step, name string) (what, fix string) {
 	group := b.memberIn(name)
 	switch known := b.def.Index(name) >= 0; {
 	case !known && slices.Contains(b.outside(), name):
@@ -73,7 +63,7 @@ func (b *builder) wrongPredecessor(s *core.StepDefinition, name string) (what, f
 			suggest.DidYouMean(name, names, "the steps are "+strings.Join(names, ", "))
 	case group != nil:
 		return name + ", which is a member", "write " + group.Name + ", which ends when enough of its members have"
-	case name == s.Name:
+	case name == step:
 		return "itself", "remove it from after"
 	}
 	return "", ""
@@ -89,14 +79,9 @@ func namesOf(d *core.Definition) (names []string) {
 // cycle returns the steps of a cycle, or nil. The first step of the cycle appears again at the end. A step that is
 // stuck is in a cycle or comes after one, so one of its predecessors is stuck too. cycle goes from predecessor to
 // predecessor until it reaches a step for the second time.
-func (g *graph) cycle(before [][]bool) (walk []int) {
+func (b *builder) cycle(before []map[string]bool) (walk []int) {
 	stuck := func(i int) bool {
-		for j, is := range before[i] {
-			if is && before[j][j] {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(b.def.Before(i), func(j int) bool { return before[j][b.steps[j].Name] })
 	}
 	for at := range before {
 		for met := map[int]int{}; stuck(at); {
@@ -105,40 +90,24 @@ func (g *graph) cycle(before [][]bool) (walk []int) {
 			}
 			met[at] = len(walk)
 			walk = append(walk, at)
-			before := g.def.Predecessors(at)
+			before := b.def.Predecessors(at)
 			at = before[slices.IndexFunc(before, stuck)]
 		}
 	}
 	return nil
 }
 
-func (g *graph) path(steps []int) string {
+func (b *builder) path(steps []int) string {
 	words := make([]string, 0, len(steps))
 	for i, s := range steps {
 		if i == 10 && len(steps) > 12 {
 			words = append(words, "…")
 			break
 		}
-		words = append(words, g.def.Steps[s].Name)
+		words = append(words, b.steps[s].Name)
 	}
 	return strings.Join(words, " after ")
 }
-
-// visible returns the names of all steps that end before step i begins. If the dependencies are invalid, it
-// returns nil, which makes the outputs of all steps visible.
-func (g *graph) visible(i int) map[string]bool {
-	if g.before == nil {
-		return nil
-	}
-	names := map[string]bool{}
-	for j, is := range g.before[i] {
-		names[g.def.Steps[j].Name] = is
-	}
-	return names
-}
-
-// certain reports whether step a always ends before step b begins.
-func (g *graph) certain(a, b int) bool { return g.before[b][a] }
 
 // longestPath returns the largest sum of timeouts and waits along the dependencies. The result last is the last step
 // on this path.

@@ -52,11 +52,10 @@ func LoadDir(dir string, opts Options) ([]File, error) {
 			first[def.Name] = name
 		default:
 			files[i].Definition = nil
-			files[i].Problems = Problems{{
-				File: filepath.ToSlash(filepath.Join(dir, name)), Severity: SeverityError,
-				What: "workflow " + def.Name + " is defined in " + first[def.Name] + " already",
-				Fix:  "give one of them another name",
-			}}
+			r := &report{file: filepath.ToSlash(filepath.Join(dir, name))}
+			r.error(position{}, "workflow %s is defined in %s already", def.Name, first[def.Name]).
+				fix("give one of them another name")
+			files[i].Problems = r.problems
 		}
 	}
 	return files, nil
@@ -184,19 +183,17 @@ func LoadFile(file string, opts Options) (*core.Definition, Problems) {
 }
 
 func parsed(file string, data []byte, err error, opts Options) (*core.Definition, Problems) {
+	r := &report{file: filepath.ToSlash(file)}
 	switch {
 	case errors.Is(err, regularfile.ErrNotRegular), errors.Is(err, regularfile.ErrOutside):
-		return nil, Problems{{
-			File: filepath.ToSlash(file), Severity: SeverityError, What: "it is not read: " + err.Error(),
-			Fix: "put the file itself here, or rename this entry so that it does not end in .yaml or .yml",
-		}}
+		r.error(position{}, "it is not read: %s", err).
+			fix("put the file itself here, or rename this entry so that it does not end in .yaml or .yml")
 	case err != nil:
-		return nil, Problems{{
-			File: filepath.ToSlash(file), Severity: SeverityError, What: reason(err),
-			Fix: "check its name and that it may be read",
-		}}
+		r.error(position{}, "%s", reason(err)).fix("check its name and that it may be read")
+	default:
+		return Parse(file, data, opts)
 	}
-	return Parse(file, data, opts)
+	return nil, r.problems
 }
 
 // reason returns the text of a read error without the path, because the problem already shows the path.

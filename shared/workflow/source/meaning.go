@@ -15,28 +15,32 @@ import (
 
 // meaning checks the rules that the JSON Schema cannot express.
 func (b *builder) meaning() {
-	b.knownAgents()
 	b.scheduledOrder()
 	b.room()
-	if b.order.before != nil {
-		b.noReturn()
+	if b.before != nil {
 		b.times()
 	}
-	for i := range b.steps {
-		b.queueTime(i)
-		b.polling(i)
-		b.long(i)
-		b.routes(i)
-		b.keeps(i)
-		b.holds(i)
-		b.goesOn(i)
-		b.unread(i)
-		b.late(i)
-		b.reminds(i)
-		b.member(i)
-		b.passed(i)
-		b.lasts(i)
-		b.endless(i)
+	for _, s := range b.steps {
+		if b.before != nil {
+			s.stops()
+			s.undoable()
+			s.retries()
+			s.passed()
+		}
+		s.knownAgents()
+		s.queueTime()
+		s.polling()
+		s.long()
+		s.routes()
+		s.keeps()
+		s.holds()
+		s.goesOn()
+		s.unread()
+		s.late()
+		s.reminds()
+		s.member()
+		s.lasts()
+		s.endless()
 	}
 	onDeadline := b.root.field("onDeadline")
 	deadline := b.root.field("deadline")
@@ -61,34 +65,31 @@ func (b *builder) room() {
 }
 
 // keeps reports a problem if an agent cannot provide what the grade of the step promises.
-func (b *builder) keeps(i int) {
-	s := &b.def.Steps[i]
-	if b.opts.CannotKeep == nil || s.Kind() != core.KindCall {
+func (s step) keeps() {
+	if s.opts.CannotKeep == nil || s.Kind() != core.KindCall {
 		return
 	}
-	where := b.place(i, "grade")
+	where := s.place("grade")
 	for _, agent := range s.AllAgents() {
-		kept := b.def.Agents[agent].KeyRetention
-		if problem, fix := b.opts.CannotKeep(agent, s, kept); problem != "" {
-			b.error(where, "step %s has the grade %s, but %s", s.Name, s.Grade, problem).fix("%s", fix)
+		kept := s.def.Agents[agent].KeyRetention
+		if problem, fix := s.opts.CannotKeep(agent, s.StepDefinition, kept); problem != "" {
+			s.error(where, "step %s has the grade %s, but %s", s.Name, s.Grade, problem).fix("%s", fix)
 		}
 	}
 }
 
-// place returns the position of a field's value in a step, or that of the step.
-func (b *builder) place(i int, key string) position {
-	if f := b.steps[i].value.field(key); f != nil {
+// place returns the position of a field's value in the step, or that of the step.
+func (s step) place(key string) position {
+	if f := s.value.field(key); f != nil {
 		return f.value.at
 	}
-	return b.steps[i].at
+	return s.at
 }
 
-func (b *builder) knownAgents() {
-	for i, f := range b.steps {
-		for k, agent := range b.def.Steps[i].AllAgents() {
-			if agent != "" {
-				b.knownAgent(agent, agentAt(f.value, k))
-			}
+func (s step) knownAgents() {
+	for k, agent := range s.AllAgents() {
+		if agent != "" {
+			s.knownAgent(agent, agentAt(s.value, k))
 		}
 	}
 }
@@ -102,26 +103,16 @@ func (b *builder) knownAgent(agent string, at position) {
 	}
 }
 
-// noReturn checks the two rules of points of no return (P22, a point of no return forbids undo; P22a, a
-// proven refusal permits undo):
-//   - If a step may run beside or after a point of no return, its failure must not undo the order.
-//   - If a step may have to be undone, the step must declare its undo.
-func (b *builder) noReturn() {
-	for i := range b.def.Steps {
-		b.stops(i)
-		b.undoable(i)
-	}
-}
-
-func (b *builder) stops(i int) {
-	s := &b.def.Steps[i]
-	late := s.Answer != nil && s.Answer.OnTimeout == core.OnFailureUndo && b.memberIn(s.Name) == nil
+// stops checks that the failure of a step that may run beside or after a point of no return does not undo the
+// order (P22, a point of no return forbids undo; P22a, a proven refusal permits undo).
+func (s step) stops() {
+	late := s.Answer != nil && s.Answer.OnTimeout == core.OnFailureUndo && s.memberIn(s.Name) == nil
 	overdue := s.OnDeadline == core.OnFailureUndo
 	// a wait for a fixed time span cannot fail
 	if s.OnFailure != core.OnFailureUndo && !late && !overdue || s.Wait != nil && s.Input == nil {
 		return
 	}
-	where := b.place(i, "onFailure")
+	where := s.place("onFailure")
 	fix := "write onFailure: stop"
 	if late {
 		fix += " and onTimeout: stop"
@@ -129,16 +120,16 @@ func (b *builder) stops(i int) {
 	if overdue {
 		fix += " and onDeadline: stop"
 	}
-	for p := range b.def.Steps {
-		if p == i || !b.def.Steps[p].PointOfNoReturn || b.order.certain(i, p) {
+	for _, p := range s.steps {
+		if p.i == s.i || !p.PointOfNoReturn || s.before[p.i][s.Name] {
 			continue
 		}
 		what := "can run beside"
-		if b.order.certain(p, i) {
+		if s.before[s.i][p.Name] {
 			what = "runs after"
 		}
-		b.error(where, "step %s %s the point of no return %s, yet undoes the order when it fails", s.Name, what,
-			b.def.Steps[p].Name).fix("%s, or put it before the point of no return", fix)
+		s.error(where, "step %s %s the point of no return %s, yet undoes the order when it fails", s.Name, what,
+			p.Name).fix("%s, or put it before the point of no return", fix)
 		return
 	}
 }
@@ -148,74 +139,74 @@ const fixUndo = "write undo: OPERATION, or undo: none if the step has no effect"
 // undoable checks that a step declares an undo if it needs one. A step needs no undo after a point of no
 // return without a condition. After a point of no return with a condition, a step needs an undo, because the
 // condition may be false.
-func (b *builder) undoable(i int) {
-	s := &b.def.Steps[i]
+func (s step) undoable() {
 	if s.Kind() != core.KindCall { // only a call can declare an undo
 		return
 	}
-	field := b.steps[i].value.field("undo")
+	field := s.value.field("undo")
 	if s.PointOfNoReturn {
 		if s.Undo != nil {
-			b.error(field.at, "step %s is a point of no return, yet declares an undo", s.Name).
+			s.error(field.at, "step %s is a point of no return, yet declares an undo", s.Name).
 				fix("remove undo (onFailure: undo undoes the steps before it if it is refused), or pointOfNoReturn")
 		}
 		return
 	}
-	behind := -1
-	skippable := -1
-	for p := range b.def.Steps {
-		if b.def.Steps[p].PointOfNoReturn && b.order.certain(p, i) {
-			if b.def.Steps[p].When == "" {
-				behind = p
-			} else {
-				skippable = p
-			}
+	behind := ""
+	skippable := ""
+	for _, p := range s.steps {
+		switch {
+		case !p.PointOfNoReturn || !s.before[s.i][p.Name]:
+		case p.When == "":
+			behind = p.Name
+		default:
+			skippable = p.Name
 		}
 	}
 	// A step that the order may go on without may be undone even after a point of no return (P42, P58).
 	goesOn := s.OnFailure == core.OnFailureContinue || s.OnDeadline == core.OnFailureContinue
-	switch alone := goesOn || b.memberIn(s.Name) != nil; {
+	switch alone := goesOn || s.memberIn(s.Name) != nil; {
 	case alone && field != nil:
 	case alone:
-		b.error(b.steps[i].at, "step %s declares no undo, and the order can only go on without it once it is "+
+		s.error(s.at, "step %s declares no undo, and the order can only go on without it once it is "+
 			"undone", s.Name).fix(fixUndo)
-	case behind >= 0 && s.Undo != nil:
-		b.warn(field.at, "the undo of step %s is never used: it runs after the point of no return %s", s.Name,
-			b.def.Steps[behind].Name).fix("remove undo")
-	case behind >= 0 || field != nil:
-	case skippable >= 0:
-		b.error(b.steps[i].at, "step %s declares no undo, and the point of no return %s before it may be skipped",
-			s.Name, b.def.Steps[skippable].Name).fix(fixUndo)
+	case behind != "" && s.Undo != nil:
+		s.warn(field.at, "the undo of step %s is never used: it runs after the point of no return %s", s.Name,
+			behind).fix("remove undo")
+	case behind != "" || field != nil:
+	case skippable != "":
+		s.error(s.at, "step %s declares no undo, and the point of no return %s before it may be skipped",
+			s.Name, skippable).fix(fixUndo)
 	default:
-		b.error(b.steps[i].at, "step %s declares no undo", s.Name).fix(fixUndo)
+		s.error(s.at, "step %s declares no undo", s.Name).fix(fixUndo)
 	}
 }
 
-// times checks that deadline and keyRetention are long enough for the timeouts and waits of the steps.
+// times checks that the deadline is long enough for the timeouts and waits of the steps.
 func (b *builder) times() {
-	deadline := b.root.field("deadline")
 	longest, last := longestPath(b.def)
 	if b.def.Deadline > 0 && longest > b.def.Deadline {
-		b.error(deadline.value.at, "the deadline of %s is shorter than the timeouts and waits of the steps up to "+
-			"%s, %s in all", b.def.Deadline, b.def.Steps[last].Name, longest).
+		b.error(b.root.get("deadline").at, "the deadline of %s is shorter than the timeouts and waits of the steps "+
+			"up to %s, %s in all", b.def.Deadline, b.def.Steps[last].Name, longest).
 			fix("make the deadline longer, or the timeouts shorter")
 	}
-	for i := range b.def.Steps {
-		s := &b.def.Steps[i]
-		where := b.steps[i].at
-		if retry := b.steps[i].value.field("retry"); retry != nil {
-			where = retry.at
-		}
-		longest := worst(span(s), s.Retry)
-		if b.def.Deadline > 0 && longest > b.def.Deadline && span(s) <= b.def.Deadline {
-			b.error(where, "the attempts of step %s take up to %s, longer than the deadline of %s", s.Name, longest,
-				b.def.Deadline).fix("lower maxFailures, the waits or the rounds, or make the deadline longer")
-		}
-		if kept := b.def.Agents[s.Agent].KeyRetention; kept > 0 && longest > kept {
-			b.warn(where, "the attempts of step %s take up to %s, but agent %s remembers keys for %s only: a "+
-				"step in doubt stops for the operator then", s.Name, longest, s.Agent, kept).
-				fix("lower the waits or the rounds")
-		}
+}
+
+// retries checks that deadline and keyRetention are long enough for the attempts of the step.
+func (s step) retries() {
+	where := s.at
+	if retry := s.value.field("retry"); retry != nil {
+		where = retry.at
+	}
+	most := s.def.Deadline
+	longest := worst(span(s.StepDefinition), s.Retry)
+	if most > 0 && longest > most && span(s.StepDefinition) <= most {
+		s.error(where, "the attempts of step %s take up to %s, longer than the deadline of %s", s.Name, longest,
+			most).fix("lower maxFailures, the waits or the rounds, or make the deadline longer")
+	}
+	if kept := s.def.Agents[s.Agent].KeyRetention; kept > 0 && longest > kept {
+		s.warn(where, "the attempts of step %s take up to %s, but agent %s remembers keys for %s only: a "+
+			"step in doubt stops for the operator then", s.Name, longest, s.Agent, kept).
+			fix("lower the waits or the rounds")
 	}
 }
 
@@ -232,12 +223,11 @@ func worst(timeout core.Duration, r core.Retry) core.Duration {
 	return core.Duration(total)
 }
 
-func (b *builder) queueTime(i int) {
-	s := &b.def.Steps[i]
-	where := b.place(i, "maxQueueTime")
+func (s step) queueTime() {
+	where := s.place("maxQueueTime")
 	for _, name := range s.AllAgents() {
-		if allowance := b.def.Agents[name].QueueAllowance; s.MaxQueueTime < allowance {
-			b.error(where, "the maxQueueTime of step %s, %s, is shorter than the queueAllowance of agent %s, %s",
+		if allowance := s.def.Agents[name].QueueAllowance; s.MaxQueueTime < allowance {
+			s.error(where, "the maxQueueTime of step %s, %s, is shorter than the queueAllowance of agent %s, %s",
 				s.Name, s.MaxQueueTime, name, allowance).fix("make it at least as long")
 		}
 	}
@@ -247,23 +237,22 @@ func (b *builder) queueTime(i int) {
 // a failure).
 const minPoll = 2 * core.Second
 
-func (b *builder) polling(i int) {
-	s := &b.def.Steps[i]
+func (s step) polling() {
 	if s.PollFor == 0 {
 		return
 	}
-	where := b.place(i, "pollFor")
+	where := s.place("pollFor")
 	if s.PollFor < minPoll {
-		b.error(where, "the pollFor of step %s, %s, is shorter than %s, the time before it is asked again", s.Name,
+		s.error(where, "the pollFor of step %s, %s, is shorter than %s, the time before it is asked again", s.Name,
 			s.PollFor, minPoll).fix("write a longer time, as in pollFor: 30m")
 	}
-	if b.def.Deadline > 0 && s.PollFor > b.def.Deadline {
-		b.warn(where, "the pollFor of step %s, %s, is longer than the deadline of %s, which ends the order first",
-			s.Name, s.PollFor, b.def.Deadline).fix("shorten it, or make the deadline longer")
+	if s.def.Deadline > 0 && s.PollFor > s.def.Deadline {
+		s.warn(where, "the pollFor of step %s, %s, is longer than the deadline of %s, which ends the order first",
+			s.Name, s.PollFor, s.def.Deadline).fix("shorten it, or make the deadline longer")
 	}
 	for _, name := range s.AllAgents() {
-		if kept := b.def.Agents[name].KeyRetention; kept > 0 && s.PollFor > kept {
-			b.warn(where, "the pollFor of step %s, %s, is longer than agent %s remembers keys, %s: the step "+
+		if kept := s.def.Agents[name].KeyRetention; kept > 0 && s.PollFor > kept {
+			s.warn(where, "the pollFor of step %s, %s, is longer than agent %s remembers keys, %s: the step "+
 				"stops for the operator then", s.Name, s.PollFor, name, kept).
 				fix("shorten it, or raise keyRetention if the service remembers keys for longer")
 		}
@@ -272,23 +261,22 @@ func (b *builder) polling(i int) {
 
 // long checks the field maxDuration of a step. A step that reports progress within its timeout may run for
 // this duration (P43, long work reports progress).
-func (b *builder) long(i int) {
-	s := &b.def.Steps[i]
+func (s step) long() {
 	if s.MaxDuration == 0 {
 		return
 	}
-	where := b.place(i, "maxDuration")
+	where := s.place("maxDuration")
 	long := workflow.Short(s.MaxDuration)
 	switch {
 	case s.MaxDuration < s.Timeout:
-		b.error(where, "the maxDuration of step %s, %s, is shorter than its timeout, %s", s.Name, long, s.Timeout).
+		s.error(where, "the maxDuration of step %s, %s, is shorter than its timeout, %s", s.Name, long, s.Timeout).
 			fix("make it longer, or write the time between two reports of progress as the timeout")
 	case s.Grade == core.Plain || s.PointOfNoReturn:
-		b.error(where, "step %s has a maxDuration, and is of a plain service or a point of no return, which "+
+		s.error(where, "step %s has a maxDuration, and is of a plain service or a point of no return, which "+
 			"cannot distinguish a second attempt from a long first one", s.Name).
 			fix("remove maxDuration, and make the timeout as long as the work")
 	case s.Grade != core.Fenced && s.Undo != nil:
-		b.warn(where, "the undo of step %s waits for up to %s after its claim, because its service has no fence",
+		s.warn(where, "the undo of step %s waits for up to %s after its claim, because its service has no fence",
 			s.Name, long).
 			fix("shorten maxDuration, or use grade: fenced if the service refuses a do after its undo")
 	}
@@ -300,15 +288,14 @@ const ledgerTime = 2 * core.Second
 
 // holds reports a problem if a timeout is longer than the agent's environment allows. The environment would
 // end the call before the timeout, and the step would be in doubt.
-func (b *builder) holds(i int) {
-	s := &b.def.Steps[i]
-	if b.opts.MaxTimeout == nil || s.Agent == "" {
+func (s step) holds() {
+	if s.opts.MaxTimeout == nil || s.Agent == "" {
 		return
 	}
 	agent := s.Agent
-	most := b.opts.MaxTimeout(s.Agent)
+	most := s.opts.MaxTimeout(s.Agent)
 	for _, name := range s.Others {
-		if other := b.opts.MaxTimeout(name); other > 0 && (most <= 0 || other < most) {
+		if other := s.opts.MaxTimeout(name); other > 0 && (most <= 0 || other < most) {
 			agent = name
 			most = other
 		}
@@ -332,21 +319,21 @@ func (b *builder) holds(i int) {
 		if timeout <= most {
 			return
 		}
-		at := b.steps[i].at
+		at := s.at
 		if f := where.field("timeout"); f != nil {
 			at = f.value.at
 		}
-		b.error(at, "the timeout of %s, %s, is longer than agent %s can work at a time, %s%s", what, timeout, agent,
+		s.error(at, "the timeout of %s, %s, is longer than agent %s can work at a time, %s%s", what, timeout, agent,
 			most, reserved).fix("shorten it, or deploy the agent with a longer timeout")
 	}
-	reported("step "+s.Name, b.steps[i].value, s.Timeout)
+	reported("step "+s.Name, s.value, s.Timeout)
 	if s.MaxDuration > most {
-		b.warn(b.place(i, "maxDuration"), "agent %s can work for %s at a time, and the maxDuration of step %s is "+
+		s.warn(s.place("maxDuration"), "agent %s can work for %s at a time, and the maxDuration of step %s is "+
 			"%s", agent, most, s.Name, s.MaxDuration).
 			fix("shorten it, run the agent as a process, whose time is not limited, or let the operation defer " +
 				"its reply")
 	}
 	if s.Undo != nil && (s.Undo.Timeout != s.Timeout || s.Timeout <= most) {
-		reported("the undo of step "+s.Name, b.steps[i].value.get("undo"), s.Undo.Timeout)
+		reported("the undo of step "+s.Name, s.value.get("undo"), s.Undo.Timeout)
 	}
 }

@@ -16,49 +16,47 @@ const (
 
 // remind reads the reminders of a step (P59, a step can have reminders). A question also has a short form, within
 // approval or event: a time after which, again and again, its ask is repeated.
-func (b *builder) remind(f field, s *core.StepDefinition) {
-	short := b.duration(f.value.get(answerForm(f.value)), "remind", limitWait, 0)
-	v := f.value.get("remind")
+func (s step) remind() {
+	short := s.duration(s.value.get(answerForm(s.value)), "remind", limitWait, 0)
+	v := s.value.get("remind")
 	if short > 0 {
 		s.Remind = &core.Remind{After: short, Every: short}
 	}
 	if v == nil || v.shape != isMap {
 		return // the schema check reports the wrong type
 	}
-	every := b.duration(v, "every", limitWait, 0)
+	every := s.duration(v, "every", limitWait, 0)
 	most := 1
 	if every > 0 {
 		most = mostReminders
 	}
 	s.Remind = &core.Remind{
-		After: b.duration(v, "after", limitWait, every), Every: every, AtMost: b.whole(v, "atMost", most),
-		Agent: b.text(v, "agent"), Operation: b.text(v, "operation"),
+		After: s.duration(v, "after", limitWait, every), Every: every, AtMost: s.whole(v, "atMost", most),
+		Agent: s.text(v, "agent"), Operation: s.text(v, "operation"),
 	}
 	if s.Remind.Agent != "" {
-		s.Remind.Timeout = b.duration(v, "timeout", limitTimeout, remindTimeout)
+		s.Remind.Timeout = s.duration(v, "timeout", limitTimeout, remindTimeout)
 	}
 }
 
 // reminderInput reads the template of a reminder's input.
-func (b *builder) reminderInput(f field, s *core.StepDefinition, scope expression.Scope, answered map[string]bool) {
+func (s step) reminderInput(scope expression.Scope, answered map[string]bool) {
 	if s.Remind == nil || s.Remind.Agent == "" {
 		return
 	}
 	scope.Reminder = true
 	scope.Answered = answered
-	s.Remind.Input = b.template(f.value.get("remind").get("input"), "input", scope)
+	s.Remind.Input = s.template(s.value.get("remind").get("input"), "input", scope)
 }
 
 // reminds checks the reminders of a step.
-func (b *builder) reminds(i int) {
-	s := &b.def.Steps[i]
-	step := b.steps[i].value
+func (s step) reminds() {
 	if s.Remind == nil {
 		return
 	}
-	v := step.field("remind")
-	short := step.get(answerForm(step)).field("remind")
-	at := b.steps[i].at
+	v := s.value.field("remind")
+	short := s.value.get(answerForm(s.value)).field("remind")
+	at := s.at
 	switch {
 	case short != nil:
 		at = short.value.at
@@ -67,29 +65,29 @@ func (b *builder) reminds(i int) {
 	}
 	switch {
 	case v != nil && short != nil:
-		b.error(v.at, "step %s has two kinds of reminders", s.Name).
-			fix("write remind once: as a time within %s, or as a mapping beside it", answerForm(step))
+		s.error(v.at, "step %s has two kinds of reminders", s.Name).
+			fix("write remind once: as a time within %s, or as a mapping beside it", answerForm(s.value))
 	case s.Remind.After == 0:
-		b.error(at, "the reminders of step %s have no time", s.Name).
+		s.error(at, "the reminders of step %s have no time", s.Name).
 			fix("write after, every or both, %s", remindExample)
 	default:
-		b.remindTimes(s, at, v)
-		b.remindCall(s, at, v)
+		s.remindTimes(at, v)
+		s.remindCall(at, v)
 	}
 }
 
 // remindTimes checks when a step reminds.
-func (b *builder) remindTimes(s *core.StepDefinition, at position, v *field) {
+func (s step) remindTimes(at position, v *field) {
 	m := s.Remind
 	for _, t := range []core.Duration{m.After, m.Every} {
 		if t > 0 && t < leastRemind {
-			b.error(at, "step %s reminds every %s; the least is %s", s.Name, t, leastRemind).
+			s.error(at, "step %s reminds every %s; the least is %s", s.Name, t, leastRemind).
 				fix("write a longer time, as in remind: 1d")
 			return
 		}
 	}
 	if v != nil && m.Every == 0 && m.AtMost > 1 {
-		b.error(v.value.field("atMost").at, "step %s reminds at most %d times, and says not how often", s.Name,
+		s.error(v.value.field("atMost").at, "step %s reminds at most %d times, and says not how often", s.Name,
 			m.AtMost).fix("add every, as in every: 1h, or remove atMost")
 	}
 	ends := "timeout"
@@ -99,29 +97,29 @@ func (b *builder) remindTimes(s *core.StepDefinition, at position, v *field) {
 		last = s.Deadline
 	}
 	if last > 0 && m.After >= last {
-		b.error(at, "the first reminder of step %s comes after %s, and its %s is %s", s.Name, m.After, ends, last).
+		s.error(at, "the first reminder of step %s comes after %s, and its %s is %s", s.Name, m.After, ends, last).
 			fix("write a shorter time")
 	}
 }
 
 // remindCall checks the call of a reminder.
-func (b *builder) remindCall(s *core.StepDefinition, at position, v *field) {
+func (s step) remindCall(at position, v *field) {
 	m := s.Remind
 	switch {
 	case m.Agent == "" && m.Operation == "" && s.Answer != nil && s.Answer.Ask != "":
 	case v == nil:
-		b.error(at, "step %s has remind but no ask, so it has no call to repeat", s.Name).
+		s.error(at, "step %s has remind but no ask, so it has no call to repeat", s.Name).
 			fix("add the call that asks for the answer, as in ask: {agent: mail, operation: ask}")
 		return
 	case m.Agent == "" || m.Operation == "":
-		b.error(at, "the reminders of step %s need agent and operation", s.Name).
+		s.error(at, "the reminders of step %s need agent and operation", s.Name).
 			fix("write both, %s", remindExample)
 		return
 	}
-	for _, agent := range b.def.Reminders(s) {
-		for n := range b.def.Steps {
-			if o := &b.def.Steps[n]; o.Grade == core.Plain && slices.Contains(o.AllAgents(), agent) {
-				b.error(at, "step %s reminds through agent %s, whose service is plain (step %s), and a reminder "+
+	for _, agent := range s.def.Reminders(s.StepDefinition) {
+		for n := range s.def.Steps {
+			if o := &s.def.Steps[n]; o.Grade == core.Plain && slices.Contains(o.AllAgents(), agent) {
+				s.error(at, "step %s reminds through agent %s, whose service is plain (step %s), and a reminder "+
 					"may be sent twice", s.Name, agent, o.Name).fix("use a service that is at least idempotent")
 				return
 			}
@@ -131,12 +129,12 @@ func (b *builder) remindCall(s *core.StepDefinition, at position, v *field) {
 		return
 	}
 	where := v.value.get("agent").at
-	b.knownAgent(m.Agent, where)
-	if b.opts.MaxTimeout == nil {
+	s.knownAgent(m.Agent, where)
+	if s.opts.MaxTimeout == nil {
 		return
 	}
-	if most := b.opts.MaxTimeout(m.Agent); most > 0 && m.Timeout > most {
-		b.error(where, "the timeout of the reminders of step %s, %s, is longer than agent %s can work at a time, "+
+	if most := s.opts.MaxTimeout(m.Agent); most > 0 && m.Timeout > most {
+		s.error(where, "the timeout of the reminders of step %s, %s, is longer than agent %s can work at a time, "+
 			"%s", s.Name, m.Timeout, m.Agent, most).fix("shorten it, or deploy the agent with a longer timeout")
 	}
 }

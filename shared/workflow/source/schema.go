@@ -64,7 +64,7 @@ func explain(e *jsonschema.ValidationError, root *value, r *report) {
 	v, name := locate(root, e.InstanceLocation)
 	switch k := e.ErrorKind.(type) {
 	case *kind.AdditionalProperties:
-		unknownFields(k.Properties, v, e.InstanceLocation, r)
+		unknownFields(k.Properties, v, fieldsOf(e.SchemaURL), r)
 	case *kind.Required:
 		for _, missing := range k.Missing {
 			r.error(v.at, "%s has no %s", name, missing).fix("%s", fixMissing(missing, name))
@@ -196,7 +196,7 @@ var later = map[string]string{
 	"compensate": "write undo", "retries": "write retry: {maxFailures: …}",
 }
 
-func unknownFields(keys []string, v *value, path []string, r *report) {
+func unknownFields(keys []string, v *value, known []string, r *report) {
 	for _, key := range keys {
 		where := v.at
 		if f := v.field(key); f != nil {
@@ -204,54 +204,20 @@ func unknownFields(keys []string, v *value, path []string, r *report) {
 		}
 		fix, ok := later[key]
 		if !ok {
-			known := knownFields(path, v)
 			fix = suggest.DidYouMean(key, known, "known here: "+strings.Join(known, ", "))
 		}
 		r.error(where, "unknown field %s", key).fix("%s", fix)
 	}
 }
 
-// knownFields returns the fields that the schema allows in the object v. The path leads from the root of the
-// file to v.
-func knownFields(path []string, v *value) []string {
-	var fields []string
-	s := compiledSchema()
-	for _, key := range path {
-		s = resolved(s, func(s *jsonschema.Schema) bool { return s.Properties[key] != nil })
-		next, ok := s.Properties[key]
-		if !ok {
-			next, ok = s.AdditionalProperties.(*jsonschema.Schema)
+// fieldsOf returns the fields that the part of the schema at a location allows.
+func fieldsOf(location string) []string {
+	for _, part := range schema.All(compiledSchema()) {
+		if part.Location == location {
+			return slices.Sorted(maps.Keys(part.Properties))
 		}
-		if !ok {
-			return nil
-		}
-		s = next
 	}
-	s = resolved(s, func(s *jsonschema.Schema) bool {
-		ofForm := func(f form) bool { return s.Properties[f.key] != nil }
-		given := func(f form) bool { return ofForm(f) && v.field(f.key) != nil }
-		isOther := slices.Contains(s.Required, "steps") && v.field("steps") == nil
-		return s.Properties != nil && !isOther &&
-			(!slices.ContainsFunc(forms(), ofForm) || slices.ContainsFunc(forms(), given))
-	})
-	fields = slices.AppendSeq(fields, maps.Keys(s.Properties))
-	slices.Sort(fields)
-	return fields
-}
-
-// resolved follows the references of a schema. For a schema with if, then and else, it returns the first
-// branch that the function meant accepts. If meant accepts none of them, resolved returns the last branch.
-func resolved(s *jsonschema.Schema, meant func(*jsonschema.Schema) bool) *jsonschema.Schema {
-	for s.Ref != nil {
-		s = s.Ref
-	}
-	if s.If == nil {
-		return s
-	}
-	if first := resolved(s.Then, meant); meant(first) {
-		return first
-	}
-	return resolved(s.Else, meant)
+	return nil
 }
 
 // fixes gives advice for missing required fields. A key is "FIELD of OBJECT", or FIELD alone.

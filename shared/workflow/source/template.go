@@ -16,85 +16,90 @@ import (
 // a step can read the outputs of all direct and indirect predecessors. These outputs do not change any more,
 // so a repeated evaluation has the same result (P12, effects are emitted again).
 func (b *builder) templates() {
-	answered := b.answered()
-	all := expression.Scope{
-		Steps: b.readable(namesOf(b.def)), Skippable: b.conditions(), Continues: b.continues(), Outputs: b.outputs(),
-		Members: b.members(), Outside: b.outside(),
-	}
-	if b.schema != nil {
-		all.Order = b.schema.Part()
-	}
-	for i, f := range b.steps {
-		s := &b.def.Steps[i]
+	all, answered := b.scope()
+	for _, s := range b.steps {
 		scope := all
 		scope.Step = s.Name
-		scope.Visible = b.order.visible(i)
-		s.When = b.when(f.value.get("when"), scope)
+		if b.before != nil {
+			scope.Visible = b.before[s.i]
+		}
+		s.When = b.when(s.value.get("when"), scope)
 		scope.When = s.When
-		b.deadlineAt(f, s, scope)
-		b.reminderInput(f, s, scope, answered)
-		if form := formOf(f.value); form != nil {
-			form.expressions(b, f, s, scope)
+		s.deadlineAt(scope)
+		s.reminderInput(scope, answered)
+		if form := formOf(s.value); form != nil {
+			form.expressions(s, scope)
 			continue
 		}
 		made := scope
 		if s.Agent != "" {
 			made.Answered = answered
 		}
-		s.Input = b.template(f.value.get("input"), "input", made)
+		s.Input = b.template(s.value.get("input"), "input", made)
 		if s.Undo != nil {
 			scope.Undo = true
-			s.Undo.Input = b.template(f.value.get("undo").get("input"), "input", scope)
+			s.Undo.Input = b.template(s.value.get("undo").get("input"), "input", scope)
 		}
 	}
 	b.def.Output = b.template(b.root.get("output"), "output", all)
 }
 
-// outputs returns the members of the steps' outputs. A call determines its output itself, and the other workflow that
-// of its only child.
-func (b *builder) outputs() map[string][]string {
-	all := map[string][]string{}
-	for i, f := range b.steps {
-		s := &b.def.Steps[i]
-		switch e := s.Each; {
-		case s.Kind() == core.KindWait, s.Kind() == core.KindFail:
-			all[s.Name] = nil
-		case s.Answer != nil:
-			all[s.Name] = []string{"value", "by", "at"}
-		case e == nil:
-		case e.Repeat != nil:
-			all[s.Name] = []string{"count", "exhausted", "last"}
-		case f.value.field("each") == nil && e.Child != nil && e.Child.Output == nil:
-			all[s.Name] = nil
-		case f.value.field("each") == nil:
-		case e.Collect:
-			all[s.Name] = []string{"count", "failed", "results", "won"}
-		default:
-			all[s.Name] = []string{"count", "failed"}
+// scope returns what the expressions of all steps may read, and the steps that wait for an answer. Their value is
+// true if a token for the step must name a person (P39, a token is an answer's permission). These are the steps with
+// who, with notSelf, or with a need other than 1.
+func (b *builder) scope() (all expression.Scope, answered map[string]bool) {
+	all = expression.Scope{
+		Outside: b.outside(), Skippable: map[string]string{},
+		Continues: map[string]bool{}, Members: map[string][]string{}, Outputs: map[string][]string{},
+	}
+	if b.schema != nil {
+		all.Order = b.schema.Part()
+	}
+	answered = map[string]bool{}
+	for _, s := range b.steps {
+		// A step that serves another one may end after later steps were claimed (P38, P54).
+		if b.def.Serves(s.i) < 0 {
+			all.Steps = append(all.Steps, s.Name)
+		}
+		if v := s.value.get("when"); v != nil && v.shape == isText {
+			all.Skippable[s.Name] = strings.TrimSpace(v.text)
+		}
+		if s.OnFailure == core.OnFailureContinue || s.OnDeadline == core.OnFailureContinue {
+			all.Continues[s.Name] = true // P42, orders can go on after failures
+		}
+		if s.Any != nil {
+			all.Members[s.Name] = s.Any.Members
+		}
+		if members, known := s.output(); known {
+			all.Outputs[s.Name] = members
+		}
+		if v := s.value.get(answerForm(s.value)); s.Answer != nil {
+			one := b.whole(v, "need", 0) == 1
+			answered[s.Name] = v.get("who") != nil || v.get("notSelf") != nil || v.get("need") != nil && !one
 		}
 	}
-	return all
+	return all, answered
 }
 
-func (b *builder) conditions() map[string]string {
-	conditions := map[string]string{}
-	for _, f := range b.steps {
-		if v := f.value.get("when"); v != nil && v.shape == isText {
-			conditions[f.key] = strings.TrimSpace(v.text)
-		}
+// output returns the members of the step's output, if its kind determines them. A call determines its output itself,
+// and the other workflow that of its only child.
+func (s step) output() (members []string, known bool) {
+	several := s.value.field("each") != nil
+	switch e := s.Each; {
+	case s.Kind() == core.KindWait, s.Kind() == core.KindFail:
+		return nil, true
+	case s.Answer != nil:
+		return []string{"value", "by", "at"}, true
+	case e == nil:
+		return nil, false
+	case e.Repeat != nil:
+		return []string{"count", "exhausted", "last"}, true
+	case !several:
+		return nil, e.Child != nil && e.Child.Output == nil
+	case e.Collect:
+		return []string{"count", "failed", "results", "won"}, true
 	}
-	return conditions
-}
-
-// continues returns the steps with onFailure or onDeadline: continue (P42, orders can go on after failures).
-func (b *builder) continues() map[string]bool {
-	names := map[string]bool{}
-	for i := range b.def.Steps {
-		if s := &b.def.Steps[i]; s.OnFailure == core.OnFailureContinue || s.OnDeadline == core.OnFailureContinue {
-			names[b.def.Steps[i].Name] = true
-		}
-	}
-	return names
+	return []string{"count", "failed"}, true
 }
 
 func (b *builder) when(v *value, scope expression.Scope) string {

@@ -7,29 +7,28 @@ import (
 
 // wait reads a step that waits for a time (P34, a wait ends at a fixed time). The method waitEnd reads its
 // expression.
-func (b *builder) wait(f field) core.StepDefinition {
-	v := f.value
-	s := b.uncalled(f)
+func (s step) wait() {
+	v := s.value
+	s.uncalled()
 	s.Wait = &core.Wait{}
 	w := v.get("wait")
 	switch w.shape {
 	case isText:
-		s.Wait.For = b.duration(v, "wait", limitWait, 0)
+		s.Wait.For = s.duration(v, "wait", limitWait, 0)
 	case isMap:
-		s.Wait.For = b.duration(w, "for", limitWait, 0)
-		s.Wait.Spread = b.duration(w, "spread", limitWait, 0)
+		s.Wait.For = s.duration(w, "for", limitWait, 0)
+		s.Wait.Spread = s.duration(w, "spread", limitWait, 0)
 		if (w.field("for") == nil) == (w.field("until") == nil) {
-			b.error(w.at, "step %s waits either for a time span or until a time", f.key).
+			s.error(w.at, "step %s waits either for a time span or until a time", s.key).
 				fix("write one of for: 48h and until: ${ order.dueAt }")
 		}
 	}
-	return s
 }
 
 // waitEnd reads the expression in the field wait.for or wait.until of a step. The expression becomes the input
 // of the step.
-func (b *builder) waitEnd(f field, s *core.StepDefinition, scope expression.Scope) {
-	w := f.value.get("wait")
+func (s step) waitEnd(scope expression.Scope) {
+	w := s.value.get("wait")
 	key := "until"
 	v := w.get("until")
 	if v == nil {
@@ -43,9 +42,9 @@ func (b *builder) waitEnd(f field, s *core.StepDefinition, scope expression.Scop
 		return
 	}
 	if key == "until" {
-		b.variable(v)
+		s.variable(v)
 	}
-	s.Input = b.template(v, key, scope)
+	s.Input = s.template(v, key, scope)
 }
 
 // variable checks that until is an expression.

@@ -35,28 +35,41 @@ func Records(r io.Reader, yield func(Record) bool) error {
 	if bom, err := in.Peek(3); err == nil && bytes.Equal(bom, []byte("\xef\xbb\xbf")) {
 		_, _ = in.Discard(3)
 	}
-	line := 1
-	first, err := readLine(in)
-	for ; err == nil && len(bytes.TrimSpace(first)) == 0; line++ {
-		first, err = readLine(in)
+	begun := false
+	for line := 1; ; line++ {
+		b, err := readLine(in)
+		if err != nil && !errors.Is(err, errLongLine) {
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			return err
+		}
+		record := Record{Line: line, Data: bytes.TrimSpace(b), Err: err}
+		switch {
+		case err != nil:
+			record.Data = nil
+		case len(record.Data) == 0:
+			continue
+		case !begun && isDocument(record.Data, in):
+			return document(io.MultiReader(bytes.NewReader(b), in), line, yield)
+		}
+		begun = true
+		if !yield(record) {
+			return nil
+		}
 	}
-	if err == nil && isDocument(first, in) {
-		return document(io.MultiReader(bytes.NewReader(first), in), line, yield)
-	}
-	return lines(first, err, in, line, yield)
 }
 
 // isDocument reports whether the input is one document over several lines, instead of JSON Lines. The
-// argument first is the earliest line that is not blank. The input is a document in two cases:
+// argument first is the first line that is not blank. The input is a document in two cases:
 //
 //   - This line begins an array.
 //   - This line is an incomplete value, and the next line does not begin an object.
 func isDocument(first []byte, in *bufio.Reader) bool {
-	trimmed := bytes.TrimSpace(first)
-	if trimmed[0] == '[' {
+	if first[0] == '[' {
 		return true
 	}
-	if _, err := decoder(trimmed).ReadValue(); !errors.Is(err, io.ErrUnexpectedEOF) {
+	if _, err := decoder(first).ReadValue(); !errors.Is(err, io.ErrUnexpectedEOF) {
 		return false
 	}
 	next, _ := in.Peek(256)
@@ -64,7 +77,8 @@ func isDocument(first []byte, in *bufio.Reader) bool {
 	return len(next) > 0 && next[0] != '{'
 }
 
-var errLongLine = errors.New("line too long")
+var errLongLine = fmt.Errorf("the line has more than %d bytes; an order may have 64 KiB, store large data elsewhere "+
+	"and send a reference", MaxLine)
 
 // readLine returns the next line with its line end. It returns io.EOF only at the end of the input. If a line
 // is longer than MaxLine, readLine skips the rest of the line and returns errLongLine.
@@ -89,41 +103,6 @@ func readLine(in *bufio.Reader) ([]byte, error) {
 		}
 		return b, nil
 	}
-}
-
-// lines reads JSON Lines and skips blank lines. The caller has read the first line, and passes the
-// results of this read as b and err.
-func lines(b []byte, err error, in *bufio.Reader, line int, yield func(Record) bool) error {
-	for ; ; line++ {
-		if trimmed := bytes.TrimSpace(b); len(trimmed) > 0 || errors.Is(err, errLongLine) {
-			if !yield(lineRecord(trimmed, line, err)) {
-				return nil
-			}
-		}
-		if err != nil && !errors.Is(err, errLongLine) {
-			break
-		}
-		b, err = readLine(in)
-		if err != nil && !errors.Is(err, errLongLine) {
-			break
-		}
-	}
-	if errors.Is(err, io.EOF) {
-		return nil
-	}
-	return err
-}
-
-func lineRecord(data []byte, line int, err error) Record {
-	if errors.Is(err, errLongLine) {
-		return Record{
-			Line: line,
-			Err: fmt.Errorf(
-				"the line has more than %d bytes; an order may have 64 KiB, store large data elsewhere "+
-					"and send a reference", MaxLine),
-		}
-	}
-	return Record{Line: line, Data: data}
 }
 
 // document reads an array of objects, or one or more objects in sequence.
