@@ -129,7 +129,8 @@ func TestGivenBackAfterAPanic(t *testing.T) {
 		handle := func(context.Context, string, []port.Delivery) []port.Extension { panic("poison") }
 		g := &given{fail: c.fail}
 		event := events.SQSEvent{Records: []events.SQSMessage{record("q", 0, "x"), record("q", 1, "card 4111111111111111")}}
-		answer, err := lambdaevent.Batch(handle, source(g), unmeasured, slog.New(slog.NewTextHandler(&log, nil)))(context.Background(), event)
+		answer, err := lambdaevent.Batch(handle, source(g), unmeasured,
+			slog.New(slog.NewTextHandler(&log, nil)))(context.Background(), event)
 		require.NoError(t, err)
 		require.Equal(t, "m0 m1", identifiers(answer), "%+v", c.fail)
 		require.Len(t, g.batches, 1, "%+v", c.fail)

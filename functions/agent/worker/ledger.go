@@ -148,9 +148,9 @@ func start(e port.LedgerEntry, attempt int) port.LedgerEntry {
 	}
 }
 
-// leave returns the ledger's transition for a call with the output out, or with the failure f. A proven effect counts for
-// an entry of any attempt. A proof that there was none counts only if the same attempt stored the entry. An effect in
-// doubt changes nothing. later replaces StateNone for a point of no return (P22a).
+// leave returns the ledger's transition for a call with the output out, or with the failure f. A proven effect counts
+// for an entry of any attempt. A proof that there was none counts only if the same attempt stored the entry. An effect
+// in doubt changes nothing. later replaces StateNone for a point of no return (P22a).
 func leave(e port.LedgerEntry, op core.Operation, attempt int, later bool, out json.RawMessage,
 	f *Failure,
 ) (next port.LedgerEntry, move bool) {
