@@ -9,6 +9,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"github.com/stepkeeper/stepkeeper/shared/deployment"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
@@ -17,21 +18,29 @@ import (
 // docs/reference/aws-rules.md requires the reserve.
 const Reserve = 2 * time.Second
 
-// Handle handles deliveries from the queue with this ARN. It returns the deliveries that must be delivered
-// again. Lambda deletes all other messages.
-type Handle func(ctx context.Context, queueARN string, deliveries []port.Delivery) (failed []Failed)
+// Handle handles deliveries from the queue with this logical name. It returns the deliveries that must come again, and
+// after which time: 0 means port.Delivery.Backoff, which grows with each delivery. Lambda deletes all other messages.
+type Handle func(ctx context.Context, queue string, deliveries []port.Delivery) (again []port.Extension)
 
-// Failed is a delivery whose message must be delivered again.
-type Failed struct {
-	Receipt string
-	// After is the delay before the next delivery. 0 means port.Delivery.Backoff, which grows with each
-	// delivery.
-	After time.Duration
+// Source holds the queues of a deployment.
+type Source struct {
+	Queues port.Queues
+	URLs   map[string]string // URLs by logical name
 }
 
-// Queue returns the queue with this ARN. It returns an error for a queue that does not belong to the
-// deployment.
-type Queue func(queueARN string) (port.Queue, error)
+// batch returns the deliveries of an event. Its queue is nil if the deployment does not have it.
+func (s Source) batch(event events.SQSEvent) (b batch, err error) {
+	for i := range event.Records {
+		b.deliveries = append(b.deliveries, delivery(&event.Records[i]))
+	}
+	if len(b.deliveries) > 0 {
+		b.name, err = deployment.QueueOf(s.URLs, event.Records[0].EventSourceARN)
+	}
+	if b.name != "" {
+		b.queue, err = s.Queues.Queue(b.name)
+	}
+	return b, err
+}
 
 // Function handles an SQS event. lambda.Start accepts a Function.
 type Function func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error)
@@ -46,36 +55,41 @@ type Function func(ctx context.Context, event events.SQSEvent) (events.SQSEventR
 // The Function shortens the visibility timeout of each failed message (rule 30, unfinished messages are
 // returned). The queue's own timeout is at least six times the timeout of the function. During this time, the
 // step of the message could become overdue. The metric returned counts these messages, except those with a
-// Failed.After: a handler that sets a wait has understood the message.
-func Batch(handle Handle, queue Queue, returned Returned, log *slog.Logger) Function {
+// time of their own: a handler that sets a wait has understood the message.
+//
+// All messages of an event come from one queue. If the deployment does not have it, all are returned: the event source
+// mapping is wrong, but the messages may be right.
+func Batch(handle Handle, source Source, returned Returned, log *slog.Logger) Function {
 	return func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error) {
 		visibility := visibilityOf(ctx)
 		ctx, cancel := WithReserve(ctx)
 		defer cancel()
 		answer := events.SQSEventResponse{BatchItemFailures: []events.SQSBatchItemFailure{}}
-		unhandled := 0
-		for _, b := range batches(event.Records) {
-			failed := map[string]Failed{}
-			for _, f := range b.handle(ctx, handle, log) {
-				failed[f.Receipt] = f
-			}
-			var back []port.Extension
-			for i := range b.deliveries {
-				d := &b.deliveries[i]
-				f, again := failed[d.Receipt]
-				if !again {
-					continue
-				}
-				answer.BatchItemFailures = append(answer.BatchItemFailures,
-					events.SQSBatchItemFailure{ItemIdentifier: d.ID})
-				if f.After <= 0 {
-					f.After = d.Backoff(visibility)
-					unhandled++
-				}
-				back = append(back, port.Extension{Receipt: d.Receipt, For: min(f.After, port.MaxVisibility)})
-			}
-			b.nack(ctx, queue, back, log)
+		b, err := source.batch(event)
+		if err != nil {
+			log.ErrorContext(ctx, "messages are returned to the queue", "messages", len(b.deliveries), "error", err)
 		}
+		again := map[string]time.Duration{}
+		for _, e := range b.handle(ctx, handle, err, log) {
+			again[e.Receipt] = e.For
+		}
+		unhandled := 0
+		var back []port.Extension
+		for i := range b.deliveries {
+			d := &b.deliveries[i]
+			after, failed := again[d.Receipt]
+			if !failed {
+				continue
+			}
+			answer.BatchItemFailures = append(answer.BatchItemFailures,
+				events.SQSBatchItemFailure{ItemIdentifier: d.ID})
+			if after <= 0 {
+				after = d.Backoff(visibility)
+				unhandled++
+			}
+			back = append(back, port.Extension{Receipt: d.Receipt, For: min(after, port.MaxVisibility)})
+		}
+		b.nack(ctx, back, log)
 		if err := returned.Write(time.Now(), unhandled); err != nil {
 			log.ErrorContext(ctx, "the metric of returned messages could not be written", "messages",
 				unhandled, "error", err)
@@ -102,8 +116,8 @@ const answerTime = Reserve / 20
 
 // nack changes the visibility timeouts of failed messages. It has its own time limit within Reserve, because
 // ctx may have ended, and ends before answerTime, however long the handler has taken.
-func (b *batch) nack(ctx context.Context, queue Queue, back []port.Extension, log *slog.Logger) {
-	if len(back) == 0 {
+func (b *batch) nack(ctx context.Context, back []port.Extension, log *slog.Logger) {
+	if len(back) == 0 || b.queue == nil {
 		return
 	}
 	limit := Reserve / 2
@@ -112,18 +126,16 @@ func (b *batch) nack(ctx context.Context, queue Queue, back []port.Extension, lo
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
-	q, err := queue(b.queueARN)
-	if err == nil {
-		for _, failed := range q.Extend(ctx, back) {
-			if failed != nil && !errors.Is(failed, port.ErrReceipt) {
-				err = failed
-			}
+	var err error
+	for _, failed := range b.queue.Extend(ctx, back) {
+		if failed != nil && !errors.Is(failed, port.ErrReceipt) {
+			err = failed
 		}
 	}
 	if err != nil {
 		log.WarnContext(ctx,
 			"messages that are returned to the queue come again only when their "+
-				"visibility timeout has passed", "queue", b.queueARN, "messages", len(back), "error", err)
+				"visibility timeout has passed", "queue", b.name, "messages", len(back), "error", err)
 	}
 }
 
@@ -137,27 +149,10 @@ func WithReserve(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithDeadline(ctx, deadline.Add(-Reserve))
 }
 
-// batch contains the deliveries from one queue. An event from Lambda contains only messages from one queue. A
-// test event may contain messages from several queues.
 type batch struct {
-	queueARN   string
+	name       string // logical name of the queue
+	queue      port.Queue
 	deliveries []port.Delivery
-}
-
-func batches(records []events.SQSMessage) []*batch {
-	var all []*batch
-	byARN := map[string]*batch{}
-	for i := range records {
-		r := &records[i]
-		b := byARN[r.EventSourceARN]
-		if b == nil {
-			b = &batch{queueARN: r.EventSourceARN}
-			byARN[r.EventSourceARN] = b
-			all = append(all, b)
-		}
-		b.deliveries = append(b.deliveries, delivery(r))
-	}
-	return all
 }
 
 // delivery converts an SQS record to a port.Delivery. A record without a valid receive count counts as a
@@ -177,12 +172,23 @@ func delivery(r *events.SQSMessage) port.Delivery {
 	return d
 }
 
-func (b *batch) handle(ctx context.Context, handle Handle, log *slog.Logger) []Failed {
+// All returns all deliveries to their queue.
+func All(deliveries []port.Delivery) (again []port.Extension) {
+	for i := range deliveries {
+		again = append(again, port.Extension{Receipt: deliveries[i].Receipt})
+	}
+	return again
+}
+
+func (b *batch) handle(ctx context.Context, handle Handle, unknown error, log *slog.Logger) []port.Extension {
+	if unknown != nil || len(b.deliveries) == 0 {
+		return All(b.deliveries)
+	}
 	failed, err := b.guarded(ctx, handle, b.deliveries, log)
 	if err == nil {
 		return failed
 	}
-	log.ErrorContext(ctx, "handling a batch panicked; trying its messages one by one", "queue", b.queueARN,
+	log.ErrorContext(ctx, "handling a batch panicked; trying its messages one by one", "queue", b.name,
 		"messages", len(b.deliveries), "error", err)
 	failed = nil
 	for i := range b.deliveries {
@@ -191,8 +197,8 @@ func (b *batch) handle(ctx context.Context, handle Handle, log *slog.Logger) []F
 		again, err := b.guarded(ctx, handle, d, log)
 		if err != nil {
 			log.ErrorContext(ctx, "handling a message panicked; it is returned to the queue", "queue",
-				b.queueARN, "messageId", d[0].ID, "error", err)
-			again = []Failed{{Receipt: d[0].Receipt}}
+				b.name, "messageId", d[0].ID, "error", err)
+			again = All(d)
 		}
 		failed = append(failed, again...)
 	}
@@ -201,10 +207,10 @@ func (b *batch) handle(ctx context.Context, handle Handle, log *slog.Logger) []F
 
 func (b *batch) guarded(ctx context.Context, handle Handle, deliveries []port.Delivery,
 	log *slog.Logger,
-) (failed []Failed, err error) {
+) (again []port.Extension, err error) {
 	err = port.Guard(log, "handling messages", func() error {
-		failed = handle(ctx, b.queueARN, deliveries)
+		again = handle(ctx, b.name, deliveries)
 		return nil
 	})
-	return failed, err
+	return again, err
 }

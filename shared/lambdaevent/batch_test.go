@@ -41,8 +41,17 @@ func identifiers(r events.SQSEventResponse) string {
 // unmeasured is for tests that do not check the metric.
 var unmeasured lambdaevent.Returned
 
-// nowhere is for tests that do not check which messages are returned to the queue.
-func nowhere(string) (port.Queue, error) { return nil, port.ErrNotFound }
+// one holds one queue.
+type one struct {
+	port.Queues
+	q port.Queue
+}
+
+func (o one) Queue(string) (port.Queue, error) { return o.q, nil }
+
+func source(q port.Queue) lambdaevent.Source {
+	return lambdaevent.Source{Queues: one{q: q}, URLs: map[string]string{"own": "https://sqs.example/q"}}
+}
 
 // given records which messages are returned to the queue, and fails if a test sets this.
 type given struct {
@@ -71,18 +80,18 @@ func TestGivenBack(t *testing.T) {
 		r.Attributes = map[string]string{"ApproximateReceiveCount": n}
 		event.Records = append(event.Records, r)
 	}
-	handle := func(_ context.Context, _ string, ds []port.Delivery) (failed []lambdaevent.Failed) {
+	handle := func(_ context.Context, _ string, ds []port.Delivery) (failed []port.Extension) {
 		for i := range ds {
 			if i == 7 {
-				failed = append(failed, lambdaevent.Failed{Receipt: ds[i].Receipt, After: 13 * time.Hour})
+				failed = append(failed, port.Extension{Receipt: ds[i].Receipt, For: 13 * time.Hour})
 			} else if i != 8 {
-				failed = append(failed, lambdaevent.Failed{Receipt: ds[i].Receipt})
+				failed = append(failed, port.Extension{Receipt: ds[i].Receipt})
 			}
 		}
 		return failed
 	}
 	g := &given{}
-	answer, err := lambdaevent.Batch(handle, func(string) (port.Queue, error) { return g, nil }, unmeasured,
+	answer, err := lambdaevent.Batch(handle, source(g), unmeasured,
 		slog.New(slog.DiscardHandler))(ctx, event)
 	require.NoError(t, err)
 	require.Len(t, answer.BatchItemFailures, 8)
@@ -117,12 +126,11 @@ func TestGivenBackAfterAPanic(t *testing.T) {
 		lines int
 	}{{nil, 0}, {port.ErrReceipt, 0}, {port.ErrUnavailable, 1}} {
 		var log bytes.Buffer
-		handle := func(context.Context, string, []port.Delivery) []lambdaevent.Failed { panic("poison") }
+		handle := func(context.Context, string, []port.Delivery) []port.Extension { panic("poison") }
 		g := &given{fail: c.fail}
 		event := events.SQSEvent{Records: []events.SQSMessage{record("q", 0, "x"), record("q", 1, "card 4111111111111111")}}
-		answer, err := lambdaevent.Batch(handle, func(string) (port.Queue, error) {
-			return g, nil
-		}, unmeasured, slog.New(slog.NewTextHandler(&log, nil)))(context.Background(), event)
+		answer, err := lambdaevent.Batch(handle, source(g), unmeasured,
+			slog.New(slog.NewTextHandler(&log, nil)))(context.Background(), event)
 		require.NoError(t, err)
 		require.Equal(t, "m0 m1", identifiers(answer), "%+v", c.fail)
 		require.Len(t, g.batches, 1, "%+v", c.fail)
@@ -152,15 +160,15 @@ func TestPartialBatches(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			done := map[string]bool{}
-			handle := func(_ context.Context, _ string, ds []port.Delivery) (failed []lambdaevent.Failed) {
+			handle := func(_ context.Context, _ string, ds []port.Delivery) (failed []port.Extension) {
 				for _, d := range ds {
 					switch string(d.Body) {
 					case "panic":
 						panic("poison")
 					case "fail":
-						failed = append(failed, lambdaevent.Failed{Receipt: d.Receipt})
+						failed = append(failed, port.Extension{Receipt: d.Receipt})
 					case "wait":
-						failed = append(failed, lambdaevent.Failed{Receipt: d.Receipt, After: time.Second})
+						failed = append(failed, port.Extension{Receipt: d.Receipt, For: time.Second})
 					default:
 						done[d.ID] = true
 					}
@@ -177,7 +185,7 @@ func TestPartialBatches(t *testing.T) {
 			}
 			var out bytes.Buffer
 			metric := lambdaevent.Returned{Out: &out, Deployment: "Shop/Engine", Function: "payment"}
-			answer, err := lambdaevent.Batch(handle, nowhere, metric,
+			answer, err := lambdaevent.Batch(handle, source(&given{}), metric,
 				slog.New(slog.DiscardHandler))(context.Background(), event)
 			require.NoError(t, err)
 			require.Equal(t, c.want, identifiers(answer))
@@ -213,22 +221,21 @@ func checkMetric(t *testing.T, out []byte, returned int) {
 
 func TestRecordsBecomeDeliveries(t *testing.T) {
 	var seen []string
-	handle := func(_ context.Context, queue string, ds []port.Delivery) []lambdaevent.Failed {
+	handle := func(_ context.Context, queue string, ds []port.Delivery) []port.Extension {
 		for _, d := range ds {
 			seen = append(seen, fmt.Sprintf("%s %s %s %s %d %q %s", queue, d.ID, d.Receipt, d.Body,
 				d.Received, d.Sender, d.SentAt.Format(time.RFC3339Nano)))
 		}
 		return nil
 	}
-	odd := record("b", 2, "z")
+	odd := record("q", 1, "z")
 	odd.Attributes = nil
-	event := events.SQSEvent{Records: []events.SQSMessage{record("a", 0, "x"), odd, record("a", 1, "y")}}
-	_, err := lambdaevent.Batch(handle, nowhere, unmeasured, slog.New(slog.DiscardHandler))(context.Background(),
+	event := events.SQSEvent{Records: []events.SQSMessage{record("q", 0, "x"), odd}}
+	_, err := lambdaevent.Batch(handle, source(&given{}), unmeasured, slog.New(slog.DiscardHandler))(context.Background(),
 		event)
 	require.NoError(t, err)
 	want := []string{
-		`a m0 r0 x 3 "AROA:f" 2026-11-21T03:00:00.123Z`,
-		`a m1 r1 y 3 "AROA:f" 2026-11-21T03:00:00.123Z`, `b m2 r2 z 1 "" 0001-01-01T00:00:00Z`,
+		`own m0 r0 x 3 "AROA:f" 2026-11-21T03:00:00.123Z`, `own m1 r1 z 1 "" 0001-01-01T00:00:00Z`,
 	}
 	require.Equal(t, want, seen)
 }
@@ -236,7 +243,7 @@ func TestRecordsBecomeDeliveries(t *testing.T) {
 // P12a: what is handed over again after a panic may have been handled before.
 func TestHandedOverAgainCountsAsReceivedBefore(t *testing.T) {
 	var seen []int
-	handle := func(_ context.Context, _ string, ds []port.Delivery) []lambdaevent.Failed {
+	handle := func(_ context.Context, _ string, ds []port.Delivery) []port.Extension {
 		for _, d := range ds {
 			seen = append(seen, d.Received)
 		}
@@ -250,7 +257,7 @@ func TestHandedOverAgainCountsAsReceivedBefore(t *testing.T) {
 	first.Attributes = map[string]string{"ApproximateReceiveCount": "1"}
 	odd.Attributes = nil
 	event := events.SQSEvent{Records: []events.SQSMessage{first, odd}}
-	_, err := lambdaevent.Batch(handle, nowhere, unmeasured, slog.New(slog.DiscardHandler))(context.Background(),
+	_, err := lambdaevent.Batch(handle, source(&given{}), unmeasured, slog.New(slog.DiscardHandler))(context.Background(),
 		event)
 	require.NoError(t, err)
 	require.Equal(t, []int{1, 1, 2, 2}, seen)
@@ -274,13 +281,12 @@ func TestMessagesAreReturnedWithinTheReserve(t *testing.T) {
 			start := time.Now()
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 			defer cancel()
-			handle := func(_ context.Context, _ string, ds []port.Delivery) []lambdaevent.Failed {
+			handle := func(_ context.Context, _ string, ds []port.Delivery) []port.Extension {
 				time.Sleep(handled)
-				return []lambdaevent.Failed{{Receipt: ds[0].Receipt}}
+				return []port.Extension{{Receipt: ds[0].Receipt}}
 			}
-			queue := func(string) (port.Queue, error) { return stuck{}, nil }
 			event := events.SQSEvent{Records: []events.SQSMessage{record("q", 0, "x")}}
-			answer, err := lambdaevent.Batch(handle, queue, unmeasured, slog.New(slog.DiscardHandler))(ctx, event)
+			answer, err := lambdaevent.Batch(handle, source(stuck{}), unmeasured, slog.New(slog.DiscardHandler))(ctx, event)
 			require.NoError(t, err)
 			require.Len(t, answer.BatchItemFailures, 1)
 			require.Equal(t, want, time.Since(start))
@@ -293,13 +299,13 @@ func TestReserve(t *testing.T) {
 	deadline := time.Now().Add(time.Hour)
 	ctx, cancel := context.WithDeadline(context.Background(), deadline)
 	defer cancel()
-	handle := func(ctx context.Context, _ string, _ []port.Delivery) []lambdaevent.Failed {
+	handle := func(ctx context.Context, _ string, _ []port.Delivery) []port.Extension {
 		got, ok := ctx.Deadline()
 		require.True(t, ok, "the context ends at %s, Lambda's at %s", got, deadline)
 		require.True(t, got.Equal(deadline.Add(-2*time.Second)))
 		return nil
 	}
 	event := events.SQSEvent{Records: []events.SQSMessage{record("q", 0, "x")}}
-	_, err := lambdaevent.Batch(handle, nowhere, unmeasured, slog.New(slog.DiscardHandler))(ctx, event)
+	_, err := lambdaevent.Batch(handle, source(&given{}), unmeasured, slog.New(slog.DiscardHandler))(ctx, event)
 	require.NoError(t, err)
 }

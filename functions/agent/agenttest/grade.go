@@ -136,7 +136,9 @@ func find(ctx context.Context, queues *agentQueues, operations *worker.Operation
 	if err != nil {
 		return r, err
 	}
-	possible := slices.DeleteFunc(slices.Clone(trials), func(tr trial) bool { return !tr.possible(probe, operations != nil) })
+	possible := slices.DeleteFunc(slices.Clone(trials), func(tr trial) bool {
+		return !tr.possible(probe, operations != nil)
+	})
 	for i := range possible {
 		tr := &possible[i]
 		b := newBench(ctx, queues, probe, tr.of.with)

@@ -106,9 +106,7 @@ const (
 // guardedDial returns a dial function that resolves the host, checks the host's addresses, and dials
 // only checked addresses. The function does not resolve the host again, so DNS rebinding has no
 // effect. It refuses a host if the rules refuse one of the host's addresses.
-func guardedDial(allow Allow, resolve Resolver, dial func(ctx context.Context, network,
-	address string) (net.Conn, error),
-) func(context.Context, string, string) (net.Conn, error) {
+func guardedDial(allow Allow, resolve Resolver, dial dialFunc) dialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		host, service, err := net.SplitHostPort(address)
 		if err != nil {

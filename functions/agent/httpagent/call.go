@@ -59,7 +59,7 @@ func leavesFolder(path string) bool {
 		func(part string) bool { return part == "." || part == ".." })
 }
 
-// exchange is one call of the service.
+// exchange is one call of the service, with its response.
 type exchange struct {
 	*Service
 	method, path string
@@ -67,6 +67,11 @@ type exchange struct {
 	call         worker.Call
 	classify     Classify
 	redact       redact.Redactor // removes the secrets that the call has carried so far
+
+	status int
+	header http.Header
+	body   []byte // body of the response
+	to     string // address of a redirect, see redirect.Target
 }
 
 func (s *Service) exchange(method, path string, call worker.Call) *exchange {
@@ -87,34 +92,33 @@ func (s *Service) do(ctx context.Context, o Operation, call worker.Call) (json.R
 		x.input = call.Input
 	}
 	var out json.RawMessage
-	a, err := x.ask(ctx)
+	err := x.ask(ctx)
 	if err == nil {
-		out, err = a.output(o.Output == "ignore")
+		out, err = x.output(o.Output == "ignore")
 	}
 	return x.redact.Output(out), worker.Rewritten(err, x.redact.Text)
 }
 
 func (s *Service) check(ctx context.Context, c Check, call worker.Call) (bool, json.RawMessage, error) {
 	x := s.exchange(c.Method, c.Path, call)
-	a, err := x.ask(ctx)
-	switch {
-	case err != nil:
-		return false, nil, worker.Rewritten(err, x.redact.Text)
-	case a.status/100 == 2:
-		if out, err := a.output(false); err == nil {
-			return true, x.redact.Output(out), nil
-		}
-		return true, nil, nil // the operation has happened, although its output cannot be used
-	case a.status == http.StatusNotFound || a.status == http.StatusGone:
+	err := x.ask(ctx)
+	if err == nil && (x.status == http.StatusNotFound || x.status == http.StatusGone) {
 		return false, nil, nil
 	}
-	_, err = a.output(false)
+	var out json.RawMessage
+	happened := err == nil && x.status/100 == 2
+	if err == nil {
+		out, err = x.output(false)
+	}
+	if happened { // also if its output cannot be used
+		return true, x.redact.Output(out), nil
+	}
 	return false, nil, worker.Rewritten(err, x.redact.Text)
 }
 
-func (x *exchange) ask(ctx context.Context) (*answer, error) {
+func (x *exchange) ask(ctx context.Context) error {
 	if leavesFolder(x.path) {
-		return nil, permanent("request", true,
+		return permanent("request", true,
 			"the call's path %.200q has a part that is . or .., which leads elsewhere; give the order "+
 				"another ID, or the path no such place", x.redact.Text(x.path))
 	}
@@ -130,21 +134,22 @@ func (x *exchange) ask(ctx context.Context) (*answer, error) {
 	}
 	res, reached, err := x.deliver(ctx, client)
 	if f := (*worker.Failure)(nil); errors.As(err, &f) {
-		return nil, f
+		return f
 	}
 	if err != nil {
-		return nil, x.networkFailure(err, reached == written)
+		return x.networkFailure(err, reached == written)
 	}
 	defer func() { _ = res.Body.Close() }()
-	data, err := x.read(ctx, res)
-	a := &answer{exchange: x, status: res.StatusCode, header: res.Header, body: data}
-	if res.StatusCode/100 == 3 && res.StatusCode != http.StatusNotModified {
-		a.to = redirect.Target(res)
+	x.status = res.StatusCode
+	x.header = res.Header
+	x.body, err = x.read(ctx, res)
+	if x.status/100 == 3 && x.status != http.StatusNotModified {
+		x.to = redirect.Target(res)
 	}
-	if err != nil && x.classify.done(res.StatusCode) { // the response is incomplete
-		return nil, x.networkFailure(err, true)
+	if err != nil && x.classify.done(x.status) { // the response is incomplete
+		return x.networkFailure(err, true)
 	}
-	return a, nil
+	return nil
 }
 
 // deliver sends a request. It repeats the request in two cases:

@@ -103,17 +103,11 @@ func watched(t *http.Transport) *http.Transport {
 		return newConn(c), nil
 	}
 	t.DialTLSContext = func(ctx context.Context, network, address string) (net.Conn, error) {
-		c, err := t.DialContext(ctx, network, address)
+		c, err := dial(ctx, network, address)
 		if err != nil {
 			return nil, err
 		}
-		if plain, ours := c.(*conn); ours {
-			c = plain.Conn
-		}
-		config := &tls.Config{MinVersion: tls.VersionTLS12}
-		if t.TLSClientConfig != nil {
-			config = t.TLSClientConfig.Clone()
-		}
+		config := t.TLSClientConfig.Clone()
 		if config.ServerName == "" {
 			config.ServerName, _, _ = net.SplitHostPort(address) // net/http passes host:port
 		}

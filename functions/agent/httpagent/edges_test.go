@@ -140,9 +140,8 @@ func TestAHandshakeWithoutEnd(t *testing.T) {
 		ended := make(chan struct{})
 		defer close(ended)
 		for _, client := range []*http.Client{s.kept, s.fresh} {
-			client.Transport.(redirect.Transport).Next.(*http.Transport).DialContext = func(
-				context.Context, string, string,
-			) (net.Conn, error) {
+			transport := client.Transport.(redirect.Transport).Next.(*http.Transport)
+			transport.DialContext = func(context.Context, string, string) (net.Conn, error) {
 				near, far := net.Pipe()
 				go func() {
 					_, _ = io.CopyN(io.Discard, far, 1)
@@ -151,6 +150,7 @@ func TestAHandshakeWithoutEnd(t *testing.T) {
 				}()
 				return near, nil
 			}
+			watched(transport)
 		}
 		start := time.Now()
 		_, err := run(s, call())

@@ -64,43 +64,35 @@ func classOf(status int) class {
 		func(c class) bool { return c.from <= status && status <= c.to })]
 }
 
-type answer struct {
-	*exchange
-	status int
-	header http.Header
-	body   []byte // body of the response
-	to     string // address of a redirect, see redirect.Target
-}
-
-func (a *answer) output(ignore bool) (json.RawMessage, error) {
-	if !a.classify.done(a.status) {
-		return nil, a.failure()
+func (x *exchange) output(ignore bool) (json.RawMessage, error) {
+	if !x.classify.done(x.status) {
+		return nil, x.failure()
 	}
-	limit := int(a.agent.MaxResponse)
-	body := bytes.TrimSpace(a.body)
+	limit := int(x.agent.MaxResponse)
+	body := bytes.TrimSpace(x.body)
 	switch {
 	case ignore:
 		return nil, nil
-	case len(a.body) > limit:
+	case len(x.body) > limit:
 		return nil, done("response-too-large",
 			"%s was done, but its answer has more than %d bytes; let the service return less, or raise "+
-				"maxResponse", a.what(), limit)
+				"maxResponse", x.what(), limit)
 	case len(body) == 0:
 		return nil, nil
 	}
 	switch err := rawjson.Check(body, rawjson.MaxLevels); {
 	case errors.Is(err, rawjson.ErrAmbiguous):
-		return nil, done(core.CodeOutput, unkept, a.what(), rawjson.In("output", err))
+		return nil, done(core.CodeOutput, unkept, x.what(), rawjson.In("output", err))
 	case errors.Is(err, rawjson.ErrNumber):
-		return nil, done("response-number", unkept, a.what(), err)
+		return nil, done("response-number", unkept, x.what(), err)
 	case errors.Is(err, rawjson.ErrLevels):
-		return nil, done("response-too-deep", unkept, a.what(), err)
+		return nil, done("response-too-deep", unkept, x.what(), err)
 	case err != nil:
-		if coding := a.header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
+		if coding := x.header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
 			err = fmt.Errorf("its Content-Encoding is %.40q, which an agent neither asks for nor reads",
-				a.redact.Text(coding))
+				x.redact.Text(coding))
 		}
-		return nil, done("response-not-json", unread, a.what(), err)
+		return nil, done("response-not-json", unread, x.what(), err)
 	}
 	return body, nil
 }
@@ -117,35 +109,35 @@ func done(code, format string, args ...any) *worker.Failure {
 	return f
 }
 
-func (a *answer) failure() *worker.Failure {
-	c, named := a.classify.of(a.status)
-	unauthorized := !named && (a.status == http.StatusUnauthorized || a.unsigned())
+func (x *exchange) failure() *worker.Failure {
+	c, named := x.classify.of(x.status)
+	unauthorized := !named && (x.status == http.StatusUnauthorized || x.unsigned())
 	if unauthorized {
 		c = classOf(http.StatusUnauthorized)
 	}
-	f := &worker.Failure{Permanent: c.permanent, NoEffect: c.noEffect, Code: fmt.Sprintf("http-%d", a.status)}
-	said := a.said()
-	if c.permanent && a.plainCode(said.code) {
-		f.Code = said.code
+	f := &worker.Failure{Permanent: c.permanent, NoEffect: c.noEffect, Code: fmt.Sprintf("http-%d", x.status)}
+	code, said := x.said()
+	if c.permanent && x.plainCode(code) {
+		f.Code = code
 	}
 	text := c.text
-	if a.to != "" {
-		text += " (it points to " + a.to + ")"
+	if x.to != "" {
+		text += " (it points to " + x.to + ")"
 	}
-	if said.text != "" {
-		text += ": " + said.text
+	if said != "" {
+		text += ": " + said
 	}
-	f.Err = fmt.Errorf("%s answered %d, %s", a.what(), a.status, text)
+	f.Err = fmt.Errorf("%s answered %d, %s", x.what(), x.status, text)
 	// The credentials and not the order are the cause, so the step waits for the operator (P45, "not now"
 	// is not a failure).
 	if unauthorized {
 		f.Code = core.CodeUnauthorized
 	}
-	if a.classify[strconv.Itoa(a.status)] == classNotYet {
+	if x.classify[strconv.Itoa(x.status)] == classNotYet {
 		f.Code = core.CodeNotYet
 	}
 	if !c.permanent {
-		f.RetryAfter = retryAfter(a.header.Get("Retry-After"), a.clock.Now())
+		f.RetryAfter = retryAfter(x.header.Get("Retry-After"), x.clock.Now())
 	}
 	return f
 }
@@ -153,35 +145,29 @@ func (a *answer) failure() *worker.Failure {
 // unsigned reports whether the service does not accept the signature of a call by SigV4. AWS says so with the status
 // 403, which otherwise means that the credentials do not allow the call. A missing token is not among the codes,
 // because API Gateway also gives this code to a path that it does not have.
-func (a *answer) unsigned() bool {
-	code, _, _ := strings.Cut(a.header.Get("X-Amzn-ErrorType"), ":")
-	return a.auth.sign != nil && a.status == http.StatusForbidden && slices.Contains(
+func (x *exchange) unsigned() bool {
+	code, _, _ := strings.Cut(x.header.Get("X-Amzn-ErrorType"), ":")
+	return x.auth.sign != nil && x.status == http.StatusForbidden && slices.Contains(
 		[]string{"ExpiredTokenException", "InvalidSignatureException", "UnrecognizedClientException"}, code)
 }
 
 const maxSaid = 200
 
-// said is what the body of a failure says.
-type said struct {
-	code string // of problem+json, or of {"error":{"code":…}}
-	text string // for people
-}
-
-// said reads the forms problem+json, {"error":{…}}, {"error":"…"} and {"message":"…"}, and ignores the rest of
-// the body.
-func (a *answer) said() said {
+// said returns the code and the text of a failure's body, in the forms problem+json, {"error":{…}}, {"error":"…"} and
+// {"message":"…"}. It ignores the rest of the body.
+func (x *exchange) said() (code, text string) {
 	var m struct {
 		Title, Detail, Message string
 		Code, Error            json.RawMessage // members of another form are ignored
 	}
-	if json.Unmarshal(a.body, &m) != nil {
-		return said{}
+	if json.Unmarshal(x.body, &m) != nil {
+		return "", ""
 	}
 	var inner struct {
 		Code    json.RawMessage
 		Message string
 	}
-	var word, code string
+	var word string
 	if json.Unmarshal(m.Error, &inner) != nil {
 		_ = json.Unmarshal(m.Error, &word)
 	}
@@ -194,11 +180,11 @@ func (a *answer) said() said {
 			words = append(words, w)
 		}
 	}
-	text := core.Printable(a.redact.Text(strings.Join(words, ": ")))
+	text = core.Printable(x.redact.Text(strings.Join(words, ": ")))
 	if cut := []rune(text); len(cut) > maxSaid {
 		text = string(cut[:maxSaid]) + "…"
 	}
-	return said{code: code, text: text}
+	return code, text
 }
 
 // saidCode is the form of a service's code that may become the failure's code.
@@ -206,9 +192,9 @@ var saidCode = regexp.MustCompile(`^[a-z0-9][a-zA-Z0-9-]{0,39}$`)
 
 // plainCode reports whether the service's own code can be the failure's code, which workflows compare. The codes of
 // Stepkeeper, http-422 and the like among them, keep their meaning, and secrets stay out.
-func (a *answer) plainCode(code string) bool {
+func (x *exchange) plainCode(code string) bool {
 	return saidCode.MatchString(code) && !strings.HasPrefix(code, "http-") && !core.OwnCode(code) &&
-		a.redact.Text(code) == code
+		x.redact.Text(code) == code
 }
 
 const maxRetryAfter = time.Hour

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
@@ -97,10 +96,8 @@ func (s *Service) client(o Options, address Secret, single bool, certificates []
 		DisableKeepAlives:      single,
 		ForceAttemptHTTP2:      true,
 		// Without pings, all calls would use a dead connection of HTTP/2 until the system gives it up.
-		HTTP2: &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 5 * time.Second},
-	}
-	if len(certificates) > 0 {
-		t.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12, Certificates: certificates}
+		HTTP2:           &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 5 * time.Second},
+		TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, Certificates: certificates},
 	}
 	if proxy := s.agent.proxyURL(); proxy != nil {
 		t.DialContext = s.dial(o, proxy.Hostname())
@@ -118,25 +115,16 @@ func (s *Service) Operations() worker.Operations {
 	operations := make(worker.Operations, len(s.operations))
 	for name, o := range s.operations {
 		op := worker.Operation{Run: func(ctx context.Context, call worker.Call) (any, error) {
-			return outputOf(s.do(ctx, o, call))
+			return s.do(ctx, o, call)
 		}}
 		if o.Check != nil {
 			op.Check = func(ctx context.Context, call worker.Call) (bool, any, error) {
-				happened, answer, err := s.check(ctx, *o.Check, call)
-				out, err := outputOf(answer, err)
-				return happened, out, err
+				return s.check(ctx, *o.Check, call)
 			}
 		}
 		operations[name] = op
 	}
 	return operations
-}
-
-func outputOf(out json.RawMessage, err error) (any, error) {
-	if err != nil || len(out) == 0 {
-		return nil, err
-	}
-	return out, nil
 }
 
 // Close closes idle connections.

@@ -92,30 +92,17 @@ const linger = 50 * time.Millisecond
 func Function(c aws.Config, settings deployment.Agent, get func(ctx context.Context) (*worker.Worker, error),
 	out io.Writer, log *slog.Logger,
 ) lambdaevent.Function {
-	queues := sqs.New(c, sqs.Config{URLs: settings.Queues})
-	own := func(arn string) (port.Queue, error) {
-		name, err := deployment.QueueOf(settings.Queues, arn)
+	handle := func(ctx context.Context, _ string, deliveries []port.Delivery) []port.Extension {
+		w, err := get(ctx)
 		if err != nil {
-			return nil, err
-		}
-		return queues.Queue(name)
-	}
-	handle := func(ctx context.Context, _ string, deliveries []port.Delivery) (failed []lambdaevent.Failed) {
-		verdicts := make([]worker.Verdict, len(deliveries)) // the zero value returns the request
-		if w, err := get(ctx); err != nil {
 			log.ErrorContext(ctx,
 				"the agent is not ready; its requests are returned to the queue and come again in some "+
 					"seconds", "messages", len(deliveries), "error", err)
-		} else {
-			verdicts = w.Batch(ctx, deliveries)
+			return lambdaevent.All(deliveries)
 		}
-		for i, v := range verdicts {
-			if !v.Delete {
-				failed = append(failed, lambdaevent.Failed{Receipt: deliveries[i].Receipt, After: v.After})
-			}
-		}
-		return failed
+		return w.Batch(ctx, deliveries)
 	}
 	returned := lambdaevent.Returned{Out: out, Deployment: settings.Stack, Function: settings.Name}
-	return lambdaevent.Batch(handle, own, returned, log)
+	source := lambdaevent.Source{Queues: sqs.New(c, sqs.Config{URLs: settings.Queues}), URLs: settings.Queues}
+	return lambdaevent.Batch(handle, source, returned, log)
 }

@@ -76,8 +76,9 @@ func (h *handling) tooLate(ctx context.Context) Verdict {
 	return ack
 }
 
-// reply returns the reply to the request, or the report that it comes later. It repeats the identity of the request (P3, a reply names request
-// and sender), and states how long the request waited in its queue (P32, queue time is not a failure).
+// reply returns the reply to the request, or the report that it comes later. It repeats the identity of the request
+// (P3, a reply names request and sender), and states how long the request waited in its queue (P32, queue time is not a
+// failure).
 func (h *handling) reply() *message.Reply {
 	if d, deferred := h.err.(*deferral); deferred { //nolint:errorlint // the tries store it unwrapped
 		return h.report(d)

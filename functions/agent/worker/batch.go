@@ -59,7 +59,8 @@ func (b *batch) collect(running int) {
 			over = true
 		}
 		if len(all) > 0 && (over || len(all) >= min(running, port.MaxBatch)) {
-			go b.flush(all)
+			whole := all
+			go func() { _ = port.Guard(nil, "sending replies", func() error { b.flush(whole); return nil }) }()
 			all = nil
 			linger = nil
 		}
@@ -74,11 +75,10 @@ func (b *batch) flush(all []waiting) {
 		messages[i] = all[i].message
 	}
 	errs := slices.Repeat([]error{errSend}, len(all))
-	_ = port.Guard(nil, "sending replies", func() error {
-		copy(errs, b.Sender.Send(all[0].ctx, messages))
-		return nil
-	})
-	for i := range all {
-		all[i].sent <- errs[i]
-	}
+	defer func() { // also after a panic: nobody waits for ever
+		for i := range all {
+			all[i].sent <- errs[i]
+		}
+	}()
+	copy(errs, b.Sender.Send(all[0].ctx, messages))
 }

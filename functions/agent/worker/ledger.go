@@ -1,6 +1,9 @@
 package worker
 
 import (
+	"encoding/json"
+	"slices"
+
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
@@ -145,48 +148,42 @@ func start(e port.LedgerEntry, attempt int) port.LedgerEntry {
 	}
 }
 
-type outcome int
-
-const (
-	unknown  outcome = iota // the effect is in doubt, and the entry stays unchanged
-	happened                // the effect is proven
-	refused                 // the call was refused for good, and provably had no effect
-	// The call provably had no effect, because it was never sent or was refused for now. A repetition may
-	// succeed.
-	withdrawn
-)
-
-// leave returns the ledger's transition for the outcome of a call. The outcome happened counts for an
-// entry of any attempt. Other outcomes count only if the same attempt stored the entry.
-func leave(e port.LedgerEntry, op core.Operation, attempt int, o outcome) (next port.LedgerEntry, move bool) {
+// leave returns the ledger's transition for a call with the output out, or with the failure f. A proven effect counts
+// for an entry of any attempt. A proof that there was none counts only if the same attempt stored the entry. An effect
+// in doubt changes nothing. later replaces StateNone for a point of no return (P22a).
+func leave(e port.LedgerEntry, op core.Operation, attempt int, later bool, out json.RawMessage,
+	f *Failure,
+) (next port.LedgerEntry, move bool) {
 	next = e
 	next.Attempt = attempt
-	mine := e.Attempt == attempt
+	happened := f == nil || f.Happened
+	if !happened && (!f.NoEffect || e.Attempt != attempt) {
+		return e, false
+	}
 	if op == core.UndoOp {
-		if e.State != StateUndoStarted || o == unknown || o != happened && !mine {
-			return e, false
-		}
-		if o == happened {
+		next.State = StateDone // the do stays done
+		if happened {
 			next.State = StateFenced
 			next.Output = nil
-		} else {
-			next.State = StateDone // the do stays done
 		}
-		return next, true
+		return next, e.State == StateUndoStarted
 	}
-	switch {
-	case o == happened && e.State != StateDone && e.State != StateUndoStarted && e.State != StateFenced:
+	if happened {
 		next.State = StateDone
+		next.Output = out
 		next.Code = ""
 		next.Message = ""
-	case e.State != StateStarted || !mine:
-		return e, false
-	case o == refused:
-		next.State = StateFailed
-	case o == withdrawn:
-		next.State = StateNone
-	default:
-		return e, false
+		return next, !slices.Contains([]string{StateDone, StateUndoStarted, StateFenced}, e.State)
 	}
-	return next, true
+	next.State = StateNone
+	if f.Permanent {
+		next.State = StateFailed
+	} else if later {
+		next.State = StateLater
+	}
+	if next.State != StateNone {
+		next.Code = f.Code
+		next.Message = core.TrimMessage(f.Error())
+	}
+	return next, e.State == StateStarted
 }

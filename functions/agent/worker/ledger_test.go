@@ -104,8 +104,12 @@ func TestLeaveByTheTable(t *testing.T) {
 		op      core.Operation
 		state   string
 		mine    bool
-		outcome outcome
+		failure *Failure
 	}
+	var happened *Failure
+	unknown := &Failure{}
+	refused := &Failure{Permanent: true, NoEffect: true}
+	withdrawn := &Failure{NoEffect: true}
 	wants := map[place]string{
 		{core.Do, StateStarted, true, happened}: StateDone,
 		// the effect has happened, whichever attempt called
@@ -127,7 +131,7 @@ func TestLeaveByTheTable(t *testing.T) {
 			StateFenced,
 		} {
 			for _, mine := range []bool{true, false} {
-				for _, o := range []outcome{unknown, happened, refused, withdrawn} {
+				for _, o := range []*Failure{unknown, happened, refused, withdrawn} {
 					e := port.LedgerEntry{Key: "k", State: state, Attempt: 3, Version: 5}
 					if state == StateFailed {
 						e.Code = "refused"
@@ -138,12 +142,12 @@ func TestLeaveByTheTable(t *testing.T) {
 						attempt = 4
 					}
 					p := place{op, state, mine, o}
-					next, move := leave(e, op, attempt, o)
+					next, move := leave(e, op, attempt, false, nil, o)
 					if want, moves := wants[p]; move != moves || moves && next.State != want ||
 						next.Version != 5 {
 						t.Errorf("%+v: stored %v as %q", p, move, next.State)
 					}
-					if move && next.Code+next.Message != "" {
+					if move && o == happened && next.Code+next.Message != "" {
 						t.Errorf("%+v: it is done and still says %s: %s", p, next.Code, next.Message)
 					}
 				}

@@ -32,9 +32,6 @@ func (h *handling) recorded(ctx context.Context) (json.RawMessage, error) {
 		}
 		switch do {
 		case sayDone:
-			if h.req.Operation == core.UndoOp {
-				return nil, nil
-			}
 			return entry.Output, nil
 		case sayFailed:
 			if h.isPivot() {
@@ -50,9 +47,9 @@ func (h *handling) recorded(ctx context.Context) (json.RawMessage, error) {
 	}
 	// Too little time is left, or ctx was cancelled, so do not call the service.
 	if !h.inTime() || h.insufficientTime() || ctx.Err() != nil {
-		h.leave(ctx, withdrawn, nil, Failure{
-			Code: codeLedger,
-			Err:  errors.New("the ledger took all the time, so the service was not called"),
+		h.leave(ctx, nil, &Failure{
+			NoEffect: true, Code: codeLedger,
+			Err: errors.New("the ledger took all the time, so the service was not called"),
 		})
 		h.pivot = pivotUnknown
 		if h.inTime() && !h.insufficientTime() {
@@ -63,13 +60,13 @@ func (h *handling) recorded(ctx context.Context) (json.RawMessage, error) {
 	out, err := h.timedCall(ctx)
 	if err == nil {
 		if h.req.Grade == core.Plain {
-			h.leave(ctx, happened, out, Failure{})
+			h.leave(ctx, out, nil)
 		}
 		return out, nil
 	}
 	f := classify(err)
 	if !h.isPivot() || f.Happened && h.req.Grade == core.Plain {
-		h.leave(ctx, outcomeOf(f), nil, f)
+		h.leave(ctx, nil, &f)
 	}
 	return nil, &f
 }
@@ -133,19 +130,6 @@ func (h *handling) insufficientTime() bool {
 	return h.w.Clock.Now().Add(h.req.Timeout.Std()).After(h.req.StopBy.Std())
 }
 
-func outcomeOf(f Failure) outcome {
-	switch {
-	case f.Happened:
-		return happened
-	case !f.NoEffect:
-		return unknown
-	case f.Permanent:
-		return refused
-	default:
-		return withdrawn
-	}
-}
-
 func (h *handling) enter(ctx context.Context) (port.LedgerEntry, act, error) {
 	for range maxMoves {
 		e, err := h.w.Ledger.Entry(ctx, h.req.Key)
@@ -199,7 +183,7 @@ func (h *handling) inDoubt(ctx context.Context, do act) (json.RawMessage, error)
 	if h.op.Check != nil && (do == sayNothing || h.undoBegun(ctx)) {
 		happens, out, err := h.check(ctx)
 		if happens {
-			h.leave(ctx, happened, out, Failure{})
+			h.leave(ctx, out, nil)
 			return out, err
 		}
 		if f := classify(err); err != nil && (do == sayNothing && h.doubt != nil || h.doubt == nil &&
@@ -234,29 +218,14 @@ func (h *handling) undoBegun(ctx context.Context) bool {
 // leave stores the outcome of the call. It removes tokens for answers from the output, because a service may
 // repeat its input (P39, a token is an answer's permission); the Scheduler removes them from a reply. If the
 // write fails, the entry stays in doubt, which is safe.
-func (h *handling) leave(ctx context.Context, o outcome, out json.RawMessage, f Failure) {
-	if o == unknown {
+func (h *handling) leave(ctx context.Context, out json.RawMessage, f *Failure) {
+	if f != nil && !f.Happened && !f.NoEffect {
 		return
 	}
 	ctx, cancel := h.toLedger(ctx)
 	defer cancel()
-	err := h.change(ctx, func(e port.LedgerEntry) (next port.LedgerEntry, move bool) {
-		next, move = leave(e, h.req.Operation, h.req.Attempt, o)
-		if !move {
-			return next, false
-		}
-		if next.State == StateDone && h.req.Operation == core.Do {
-			next.Output = core.RedactJSON(out)
-		}
-		// For a point of no return, StateLater replaces StateNone (P22a).
-		if next.State == StateNone && h.isPivot() {
-			next.State = StateLater
-		}
-		if next.State == StateFailed || next.State == StateLater {
-			next.Code = f.Code
-			next.Message = core.TrimMessage(f.Error())
-		}
-		return next, true
+	err := h.change(ctx, func(e port.LedgerEntry) (port.LedgerEntry, bool) {
+		return leave(e, h.req.Operation, h.req.Attempt, h.isPivot(), core.RedactJSON(out), f)
 	}, func(error) bool { return true })
 	if err != nil {
 		h.w.Log.Error("the outcome of a call could not be written; the step stays in doubt",

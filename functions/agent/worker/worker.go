@@ -37,9 +37,9 @@ type Verdict struct {
 
 var ack = Verdict{Delete: true}
 
-// Batch handles the deliveries concurrently. Each verdict has the index of its delivery. A delivery does not
+// Batch handles the deliveries concurrently. It returns those that must come again. A delivery does not
 // affect the other deliveries, but its reply waits up to Config.Linger for theirs.
-func (w *Worker) Batch(ctx context.Context, deliveries []port.Delivery) []Verdict {
+func (w *Worker) Batch(ctx context.Context, deliveries []port.Delivery) (again []port.Extension) {
 	verdicts := make([]Verdict, len(deliveries))
 	b := &batch{
 		Sender: w.Replies, linger: w.Linger, came: make(chan waiting), ended: make(chan struct{}),
@@ -56,7 +56,12 @@ func (w *Worker) Batch(ctx context.Context, deliveries []port.Delivery) []Verdic
 		}()
 	}
 	b.collect(len(deliveries))
-	return verdicts
+	for i, v := range verdicts {
+		if !v.Delete {
+			again = append(again, port.Extension{Receipt: deliveries[i].Receipt, For: v.After})
+		}
+	}
+	return again
 }
 
 // Handle handles one delivery and sends its reply. It never panics. The caller applies the verdict. Handle

@@ -56,43 +56,17 @@ func newFunction(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (lam
 		config.Capacity = func(agent string) int { return settings.Capacity[agent] }
 	}
 	s := scheduler.New(config)
-	handle := named(s.Handle, settings.Queues, log)
-	batch := lambdaevent.Batch(handle, func(arn string) (port.Queue, error) {
-		name, err := deployment.QueueOf(settings.Queues, arn)
-		if err != nil {
-			return nil, err
+	handle := func(ctx context.Context, queue string, deliveries []port.Delivery) (again []port.Extension) {
+		for _, receipt := range s.Handle(ctx, queue, deliveries) {
+			again = append(again, port.Extension{Receipt: receipt})
 		}
-		return parts.Queues.Queue(name)
-	}, lambdaevent.Returned{Out: out, Deployment: settings.Stack, Function: deployment.FunctionScheduler}, log)
+		return again
+	}
+	batch := lambdaevent.Batch(handle, lambdaevent.Source{Queues: parts.Queues, URLs: settings.Queues},
+		lambdaevent.Returned{Out: out, Deployment: settings.Stack, Function: deployment.FunctionScheduler}, log)
 	return func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error) {
 		response, err := batch(ctx, event)
 		own.End(ctx)
 		return response, err
 	}, nil
-}
-
-// named returns a handler that finds the logical name of an event's queue and calls handle. If the
-// queue is unknown, the handler returns all messages to the queue. The event source mapping is then
-// wrong, but the messages may be right.
-func named(handle func(ctx context.Context, queue string, deliveries []port.Delivery) []string,
-	urls map[string]string, log *slog.Logger,
-) lambdaevent.Handle {
-	return func(ctx context.Context, arn string, deliveries []port.Delivery) []lambdaevent.Failed {
-		name, err := deployment.QueueOf(urls, arn)
-		var receipts []string
-		if err == nil {
-			receipts = handle(ctx, name, deliveries)
-		} else {
-			log.ErrorContext(ctx, "messages are returned to the queue", "messages", len(deliveries), "error",
-				err)
-			for i := range deliveries {
-				receipts = append(receipts, deliveries[i].Receipt)
-			}
-		}
-		failed := make([]lambdaevent.Failed, len(receipts))
-		for i, receipt := range receipts {
-			failed[i].Receipt = receipt
-		}
-		return failed
-	}
 }

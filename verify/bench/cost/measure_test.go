@@ -201,9 +201,7 @@ func (x *running) work(t *testing.T) int {
 	x.replies += float64(x.Handle(port.Replies))
 	for _, name := range slices.Sorted(maps.Keys(x.agents)) {
 		requests := x.Take(port.Requests(name))
-		for _, v := range x.agents[name].Batch(actorstest.Context, requests) {
-			require.True(t, v.Delete, "an agent returns a request to its queue")
-		}
+		require.Empty(t, x.agents[name].Batch(actorstest.Context, requests), "an agent returns a request to its queue")
 		x.requests += float64(len(requests))
 	}
 	x.statuses += float64(len(x.Take("shop")))
