@@ -76,52 +76,37 @@ func NotChecked(name string, why error) Check {
 // CheckRelease compares the release of a server or a stack with the release of this program. The check fails
 // if the two releases have different formats of tasks or messages.
 func CheckRelease(whose string, theirs, ours view.Release) Check {
+	const name = "version"
 	switch {
 	case theirs == view.Release{}:
-		return Check{"version", CheckUnknown, "not checked: " + whose +
+		return Check{name, CheckUnknown, "not checked: " + whose +
 			" does not report its version, so it is older than this program", "update " + whose}
 	case theirs.Tasks != ours.Tasks || theirs.Messages != ours.Messages:
-		return Check{
-			"version", CheckFailed,
-			fmt.Sprintf(
-				"this program is %s, and %s was built from %s: what only the newer one writes cannot be "+
-					"read by the other, and messages of that kind may become dead letters", ours, whose,
-				theirs),
-			"use the stepkeeper that " + whose + " was built from, or update " + whose + " to this one",
-		}
+		return Checked(name, false, fmt.Sprintf("this program is %s, and %s was built from %s: what only the newer one "+
+			"writes cannot be read by the other, and messages of that kind may become dead letters", ours, whose, theirs),
+			"use the stepkeeper that "+whose+" was built from, or update "+whose+" to this one")
 	case theirs.Version != ours.Version:
-		return Check{
-			"version", CheckOK,
-			fmt.Sprintf("this program is %s, and %s %s; each reads what the other writes", ours.Version,
-				whose, theirs.Version), "",
-		}
+		return Checked(name, true, fmt.Sprintf("this program is %s, and %s %s; each reads what the other writes",
+			ours.Version, whose, theirs.Version), "")
 	}
-	return Check{
-		"version", CheckOK, "this program and " + whose + " run the same version, " + ours.Version,
-		"",
-	}
+	return Checked(name, true, "this program and "+whose+" run the same version, "+ours.Version, "")
 }
 
 // CheckClock compares the time in a response with the local time at which the response arrived.
 func CheckClock(whose string, theirs, ours time.Time) Check {
+	const name = "clock"
+	if theirs.IsZero() {
+		return Check{name, CheckUnknown, "the response of " + whose + " has no Date header", "compare the clocks yourself"}
+	}
 	skew := ours.Sub(theirs).Round(time.Second)
+	text := fmt.Sprintf("the clock here is %s ahead of that of %s", skew, whose)
 	switch {
-	case theirs.IsZero():
-		return Check{
-			"clock", CheckUnknown, "the response of " + whose + " has no Date header",
-			"compare the clocks yourself",
-		}
 	case skew.Abs() <= MostSkew:
-		return Check{"clock", CheckOK, fmt.Sprintf("the clock here is within %s of that of %s", MostSkew,
-			whose), ""}
+		text = fmt.Sprintf("the clock here is within %s of that of %s", MostSkew, whose)
 	case skew < 0:
-		return Check{"clock", CheckFailed, fmt.Sprintf("the clock here is %s behind that of %s", -skew,
-			whose), "synchronise it, for instance with chrony"}
+		text = fmt.Sprintf("the clock here is %s behind that of %s", -skew, whose)
 	}
-	return Check{
-		"clock", CheckFailed, fmt.Sprintf("the clock here is %s ahead of that of %s", skew, whose),
-		"synchronise it, for instance with chrony",
-	}
+	return Checked(name, skew.Abs() <= MostSkew, text, "synchronise it, for instance with chrony")
 }
 
 // CheckUnattended returns a failed check for each queue without a consumer. If there is no such queue, it
@@ -155,19 +140,14 @@ func (h *overHTTP) checkSubmission(ctx context.Context) Check {
 	var e *Error
 	switch {
 	case errors.As(err, &e) && e.Code == message.CodeMissing:
-		return Check{name, CheckOK, "the server received a test order and rejected it as expected", ""}
+		return Checked(name, true, "the server received a test order and rejected it as expected", "")
 	case err == nil:
 		_ = resp.Body.Close()
-		return Check{
-			name, CheckFailed,
-			fmt.Sprintf("the server did not reject a test order, but returned status %d",
-				resp.StatusCode), "give --server the address of the Stepkeeper server itself, without a proxy before it",
-		}
+		return Checked(name, false, fmt.Sprintf("the server did not reject a test order, but returned status %d",
+			resp.StatusCode), "give --server the address of the Stepkeeper server itself, without a proxy before it")
 	case e != nil:
-		return Check{
-			name, CheckFailed, "orders cannot be sent: " + e.Error(),
-			"give --server the server's own address, or let the proxy before it pass POST; otherwise read its log",
-		}
+		return Checked(name, false, "orders cannot be sent: "+e.Error(),
+			"give --server the server's own address, or let the proxy before it pass POST; otherwise read its log")
 	}
 	return NotChecked(name, err)
 }
@@ -193,13 +173,9 @@ func (h *overHTTP) Checks(ctx context.Context) ([]Check, error) {
 	if err != nil {
 		return nil, err
 	}
-	server := Check{"server", CheckOK, "it accepts orders", ""}
-	if !*health.Ready {
-		server = Check{
-			"server", CheckFailed, "it accepts no orders now",
-			"correct the failed checks below; if it has just been started, wait a minute",
-		}
-	}
+	accepts := map[bool]string{true: "it accepts orders", false: "it accepts no orders now"}[*health.Ready]
+	server := Checked("server", *health.Ready, accepts,
+		"correct the failed checks below; if it has just been started, wait a minute")
 	date, _ := http.ParseTime(resp.Header.Get("Date")) // the zero time means unknown
 	checks := []Check{
 		server, h.checkSubmission(ctx),

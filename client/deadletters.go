@@ -104,34 +104,27 @@ func (d *DeadLetterQueue) look(ctx context.Context, via Transport) error {
 func CheckDeadLetters(all []DeadLetterQueue, now time.Time) []Check {
 	var checks []Check
 	for _, d := range all {
-		c := Check{
-			Name: "dead letters of " + d.Queue, Result: CheckUnknown,
-			Text: "not checked: " + d.Problem,
-		}
-		if d.Queue == port.Quarantine || d.Queue == MissedSweeps {
-			c.Name = d.Queue
-		}
 		if d.Problem == "" && d.Messages == 0 {
 			continue
 		}
-		if d.Problem == "" {
-			c.Result = CheckFailed
-			c.Text = view.Count(d.Messages, "message")
-			c.Fix = "look at them with `stepkeeper dead-letters list " + d.Queue +
-				"`, then redrive or discard them"
+		name := "dead letters of " + d.Queue
+		if d.Queue == port.Quarantine || d.Queue == MissedSweeps {
+			name = d.Queue
 		}
+		if d.Problem != "" {
+			checks = append(checks, NotChecked(name, errors.New(d.Problem)))
+			continue
+		}
+		text := view.Count(d.Messages, "message")
 		if !d.Oldest.IsZero() {
-			c.Text += fmt.Sprintf("; the oldest of %d looked at was sent %s ago, and is deleted in %s",
-				d.LookedAt,
+			text += fmt.Sprintf("; the oldest of %d looked at was sent %s ago, and is deleted in %s", d.LookedAt,
 				now.Sub(d.Oldest).Round(time.Minute), d.Oldest.Add(KeptFor).Sub(now).Round(time.Hour))
 		}
-		checks = append(checks, c)
+		checks = append(checks, Checked(name, false, text,
+			"look at them with `stepkeeper dead-letters list "+d.Queue+"`, then redrive or discard them"))
 	}
 	if len(checks) == 0 {
-		checks = append(checks, Check{
-			Name: "dead letters", Result: CheckOK,
-			Text: "none in " + view.Count(len(all), "queue"),
-		})
+		checks = append(checks, Checked("dead letters", true, "none in "+view.Count(len(all), "queue"), ""))
 	}
 	return checks
 }

@@ -279,13 +279,11 @@ func (h *overHTTP) Schedules(ctx context.Context) ([]Schedule, error) {
 // Unlisted returns "", because a server lists all orders.
 func (h *overHTTP) Unlisted() string { return "" }
 
-// Statistics reads the server's statistics.
 func (h *overHTTP) Statistics(ctx context.Context) (*Statistics, error) {
 	s, err := get[Statistics](ctx, h, "/v1/statistics")
 	return &s, whole(err, "intervalMs", given(s.Interval))
 }
 
-// Plan reads the effects of a Move from the server.
 func (h *overHTTP) Plan(ctx context.Context, id, definition string, documents bool) (view.Plan, error) {
 	p, err := get[view.Plan](ctx, h, path(id, "/move?definition="+url.QueryEscape(definition)+"&documents="+
 		strconv.FormatBool(documents)))

@@ -31,7 +31,6 @@ const (
 	queueAttempts = 3
 )
 
-// Name returns the name of the queue.
 func (q *serverQueue) Name() string { return q.name }
 
 // Send sends the messages, each by itself.
@@ -89,7 +88,6 @@ func (q *serverQueue) Delete(ctx context.Context, receipts []string) []error {
 	return errs
 }
 
-// Extend changes the visibility timeouts of deliveries.
 func (q *serverQueue) Extend(ctx context.Context, extensions []port.Extension) []error {
 	errs := make([]error, len(extensions))
 	for i, e := range extensions {
@@ -105,7 +103,6 @@ func (q *serverQueue) hide(ctx context.Context, receipt string, d time.Duration)
 	return err
 }
 
-// Depth counts the messages of the queue.
 func (q *serverQueue) Depth(ctx context.Context) (depth port.Depth, err error) {
 	counts := map[string]*int{
 		"ApproximateNumberOfMessages":           &depth.Visible,

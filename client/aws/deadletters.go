@@ -46,7 +46,6 @@ func (q *queue) failed(ctx context.Context, action string, err error) error {
 	return Failed(ctx, Use{"sqs:" + action, q.on, q.t.Outputs.Operator}, err)
 }
 
-// Send sends the messages.
 func (q *queue) Send(ctx context.Context, messages []port.Message) []error {
 	if !q.t.Outputs.FairQueues {
 		messages = slices.Clone(messages) // those of the caller stay as they are
@@ -61,13 +60,11 @@ func (q *queue) Send(ctx context.Context, messages []port.Message) []error {
 	return errs
 }
 
-// Receive returns messages of the queue.
 func (q *queue) Receive(ctx context.Context, most int, wait, visibility time.Duration) ([]port.Delivery, error) {
 	got, err := q.Queue.Receive(ctx, most, wait, visibility)
 	return got, q.failed(ctx, "ReceiveMessage", err)
 }
 
-// Delete deletes messages of the queue.
 func (q *queue) Delete(ctx context.Context, receipts []string) []error {
 	errs := q.Queue.Delete(ctx, receipts)
 	for i := range errs {
@@ -76,7 +73,6 @@ func (q *queue) Delete(ctx context.Context, receipts []string) []error {
 	return errs
 }
 
-// Depth counts the messages of the queue.
 func (q *queue) Depth(ctx context.Context) (port.Depth, error) {
 	depth, err := q.Queue.Depth(ctx)
 	return depth, q.failed(ctx, "GetQueueAttributes", err)

@@ -77,47 +77,47 @@ func ReadOutputs(values map[string]string, construct string) (Outputs, error) {
 			"stepkeeper that it was deployed with", v, outputVersion)
 	}
 	var missing []string
+	optional := func(name string) string { return values[prefix+name] }
 	value := func(name string) string {
-		v := values[prefix+name]
+		v := optional(name)
 		if v == "" {
 			missing = append(missing, prefix+name)
 		}
 		return v
 	}
+	number := func(name string) int {
+		n, _ := strconv.Atoi(optional(name)) // older stacks do not have all outputs
+		return n
+	}
 	o := Outputs{
 		Orders: value("OrdersTable"), Definitions: value("DefinitionsTable"),
 		Intake: value("IntakeUrl"), Control: value("ControlUrl"), Quarantine: value("QuarantineUrl"),
-		Finished: value("Finished") == "true", FairQueues: values[prefix+"FairQueues"] == "true",
-		// An older stack does not have this output, and its Scheduler does not accept commands from the
-		// intake queue.
-		IntakeCommands: values[prefix+"IntakeCommands"] == "true",
-		Application:    value("ApplicationPolicy"), Operator: value("OperatorPolicy"),
+		Replies: optional("RepliesUrl"), Tasks: optional(idOf(port.Tasks) + "Url"),
+		Finished: value("Finished") == "true", FairQueues: optional("FairQueues") == "true",
+		// The Scheduler of an older stack does not accept commands from the intake queue.
+		IntakeCommands: optional("IntakeCommands") == "true", Paused: optional("Paused") == "true",
+		Application: value("ApplicationPolicy"), Operator: value("OperatorPolicy"),
+		Deployment: optional("Deployment"), Alerts: optional("AlertsTopic"), Alarms: optional("AlarmsTopic"),
+		Schedule: optional("ScheduleName"), Rule: optional("RuleName"),
+		SweepInterval: cmp.Or(time.Duration(number("SweepSeconds"))*time.Second, time.Minute),
+		Concurrency:   number("Concurrency"), Shared: number("SharedConcurrency"), Shards: number("Shards"),
+		Release: view.ReadRelease(optional("Release")), Workflows: map[string]string{},
 	}
-	o.Deployment = values[prefix+"Deployment"]
-	o.Alerts = values[prefix+"AlertsTopic"]
-	o.Alarms = values[prefix+"AlarmsTopic"]
-	o.Tasks = values[prefix+idOf(port.Tasks)+"Url"]
-	o.Replies = values[prefix+"RepliesUrl"]
-	o.Paused = values[prefix+"Paused"] == "true"
-	o.Schedule = values[prefix+"ScheduleName"]
-	o.Rule = values[prefix+"RuleName"]
 	o.readQueues(values, prefix, value)
-	every, _ := strconv.Atoi(values[prefix+"SweepSeconds"]) // older stacks do not have this output
-	o.SweepInterval = cmp.Or(time.Duration(every)*time.Second, time.Minute)
-	o.Workflows = workflowsOf(values, prefix)
-	if names := values[prefix+"Scheduled"]; names != "" {
+	for key, hash := range values {
+		if name, ok := strings.CutPrefix(key, prefix+"Workflow"); ok {
+			o.Workflows[name] = hash
+		}
+	}
+	if names := optional("Scheduled"); names != "" {
 		o.Scheduled = strings.Split(names, ",")
 	}
-	o.Concurrency, _ = strconv.Atoi(values[prefix+"Concurrency"])
-	o.Shared, _ = strconv.Atoi(values[prefix+"SharedConcurrency"])
-	o.Release = view.ReadRelease(values[prefix+"Release"])
 	shards := value("Shards")
 	if len(missing) > 0 {
 		return Outputs{}, fmt.Errorf("its outputs %s are missing; deploy it again",
 			strings.Join(missing, ", "))
 	}
-	o.Shards, err = strconv.Atoi(shards)
-	if err != nil || o.Shards < 1 {
+	if o.Shards < 1 {
 		return Outputs{}, fmt.Errorf("its output %sShards is %.40q; it must be a number from 1; deploy "+
 			"the stack again", prefix, shards)
 	}
@@ -156,16 +156,6 @@ func (o *Outputs) readQueues(values map[string]string, prefix string, value func
 			o.High[queue] = value(idOf(port.High(queue)) + "Url")
 		}
 	}
-}
-
-func workflowsOf(values map[string]string, prefix string) map[string]string {
-	hashes := map[string]string{}
-	for key, hash := range values {
-		if name, ok := strings.CutPrefix(key, prefix+"Workflow"); ok {
-			hashes[name] = hash
-		}
-	}
-	return hashes
 }
 
 // Hash returns the hash of the workflow's deployed definition, or "" if the stack does not have the workflow.

@@ -77,10 +77,8 @@ func NewTransport(p Parts) *Transport {
 // Transport implements client.Transport for a stack on AWS.
 type Transport struct {
 	Parts
-	queued *lru.Cache[string, sent] // orders that this client sent, by ID
-
-	mu          sync.Mutex
-	definitions map[string]*core.Definition // definitions by hash; a definition never changes
+	queued      *lru.Cache[string, sent] // orders that this client sent, by ID
+	definitions sync.Map                 // each *core.Definition by its hash; a definition never changes
 }
 
 // ReadUse returns the Use that describes a read of a task.
@@ -165,11 +163,8 @@ func (t *Transport) Stored(ctx context.Context, hash string) (*core.Definition, 
 	if hash == "" {
 		return nil, nil
 	}
-	t.mu.Lock()
-	known := t.definitions[hash]
-	t.mu.Unlock()
-	if known != nil {
-		return known, nil
+	if known, ok := t.definitions.Load(hash); ok {
+		return known.(*core.Definition), nil
 	}
 	data, err := t.Definitions.Definition(ctx, hash)
 	if errors.Is(err, port.ErrNotFound) {
@@ -177,21 +172,13 @@ func (t *Transport) Stored(ctx context.Context, hash string) (*core.Definition, 
 			port.ErrNotFound)
 	}
 	if err != nil {
-		return nil, Failed(ctx, Use{
-			"dynamodb:GetItem", "table " + t.Outputs.Definitions,
-			t.Outputs.Application,
-		}, err)
+		return nil, Failed(ctx, Use{"dynamodb:GetItem", "table " + t.Outputs.Definitions, t.Outputs.Application}, err)
 	}
 	def, err := workflow.Decode(hash, data)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", client.ErrAnswer, err)
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.definitions == nil {
-		t.definitions = map[string]*core.Definition{}
-	}
-	t.definitions[hash] = def
+	t.definitions.Store(hash, def)
 	return def, nil
 }
 

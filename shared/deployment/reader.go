@@ -131,27 +131,23 @@ func (r *reader) urls(name string, required bool, beside string, needed ...strin
 	return urls
 }
 
-var queueName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,80}$`)
-
-var busARN = regexp.MustCompile(`^arn:[a-z-]+:events:[a-z0-9-]+:[0-9]{12}:event-bus/[A-Za-z0-9/._-]{1,256}$`)
-
 // place returns the URL of a queue. The parameter given is the URL or the name of the queue. A queue given by
 // name belongs to the account and Region of the queue with the URL beside. For VarReplyTo, the parameter
 // given may also be the ARN of an event bus, which place returns unchanged.
 func (r *reader) place(variable, logical, given, beside string) string {
+	bus := strings.HasPrefix(given, "arn:") && strings.Contains(given, ":event-bus/")
 	switch {
-	case isURL(given), variable == VarReplyTo && busARN.MatchString(given):
+	case isURL(given), bus && variable == VarReplyTo:
 		return given
 	case queueName.MatchString(given) && isURL(beside):
 		return beside[:strings.LastIndexByte(beside, '/')+1] + given
 	}
-	must := "the URL of a queue"
-	if variable == VarReplyTo {
-		must += ", or the ARN of an event bus"
-	}
-	r.wrong(variable, "has %.200q for the queue %q; it must be %s", given, logical, must)
+	r.wrong(variable, "has %.200q for the queue %q; it must be the URL of a queue, or for a reply-to the ARN of an "+
+		"event bus", given, logical)
 	return given
 }
+
+var queueName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,80}$`)
 
 func isURL(text string) bool {
 	return (strings.HasPrefix(text, "https://") || strings.HasPrefix(text, "http://")) &&

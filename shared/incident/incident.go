@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	lru "github.com/hashicorp/golang-lru/v2"
+
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -45,7 +47,7 @@ const (
 	pageSize    = 1_000
 	// tryAgain is the pause of a process after a failed attempt to publish an alert.
 	tryAgain = time.Minute
-	// mostNoted limits the length of Incidents.noted.
+	// mostNoted limits the lengths of Incidents.noted and Incidents.left.
 	mostNoted = 1_000
 	// tries limits the attempts to write the document. An attempt fails with a conflict if another process
 	// has changed the document.
@@ -150,8 +152,9 @@ type Incidents struct {
 
 	mu       sync.Mutex
 	attempts map[instance]core.Time // publications: time when the last one failed, or 0 while it runs
-	noted    map[ID]core.Time       // latest Incident.Last that this process has seen
-	left     map[ID]core.Time       // time when isLeft last found an order or failed
+
+	noted *lru.Cache[ID, core.Time] // latest Incident.Last that this process has seen
+	left  *lru.Cache[ID, core.Time] // time when isLeft last found an order or failed
 }
 
 // New returns an Incidents with this configuration.
@@ -159,10 +162,10 @@ func New(cfg Config) *Incidents {
 	cfg.Window = cmp.Or(cfg.Window, DefaultWindow)
 	cfg.Reminder = cmp.Or(cfg.Reminder, DefaultReminder)
 	cfg.Log = cmp.Or(cfg.Log, slog.Default())
-	return &Incidents{
-		cfg: cfg, writing: make(chan struct{}, 1), attempts: map[instance]core.Time{},
-		noted: map[ID]core.Time{}, left: map[ID]core.Time{},
-	}
+	s := &Incidents{cfg: cfg, writing: make(chan struct{}, 1), attempts: map[instance]core.Time{}}
+	s.noted, _ = lru.New[ID, core.Time](mostNoted) // New fails only if the size is below 1
+	s.left, _ = lru.New[ID, core.Time](mostNoted)
+	return s
 }
 
 // Raise stores the incident of the order. If the order opens the incident, Raise starts the publication of
@@ -188,8 +191,8 @@ func (s *Incidents) Refused(ctx context.Context, code, reason string) error {
 
 func (s *Incidents) raise(ctx context.Context, id ID, a core.RaiseAlert) error {
 	now := core.TimeOf(s.cfg.Clock.Now())
-	if s.isNoted(id, now) {
-		return nil
+	if last, known := s.noted.Get(id); known && port.Recent(last.Std(), now.Std(), noteEvery) {
+		return nil // nothing to write
 	}
 	fresh := Incident{ID: id, Opened: now, Last: now, First: a}
 	last := now
@@ -230,30 +233,13 @@ func (s *Incidents) raise(ctx context.Context, id ID, a core.RaiseAlert) error {
 			a.Workflow, "step", a.Step, "code", a.Code, "agent", id.Agent)
 		return nil
 	}
-	s.note(id, last)
+	s.noted.Add(id, last)
 	if opened && id.Agent == "" { // a sweep publishes an outage that lasts
 		s.start(fresh, func(ctx context.Context) error {
 			return s.announce(ctx, fresh, fresh, message.AlertFirst, 1)
 		})
 	}
 	return nil
-}
-
-// isNoted reports whether Incident.Last is less than noteEvery old. Then raise need not write the document.
-func (s *Incidents) isNoted(id ID, now core.Time) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	last, known := s.noted[id]
-	return known && port.Recent(last.Std(), now.Std(), noteEvery)
-}
-
-func (s *Incidents) note(id ID, last core.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.noted) >= mostNoted {
-		clear(s.noted)
-	}
-	s.noted[id] = last
 }
 
 func (d *document) find(id ID) *Incident {

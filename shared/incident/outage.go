@@ -28,8 +28,9 @@ func (s *Incidents) Replied(ctx context.Context, agent, operation string, r core
 			At: core.TimeOf(s.cfg.Clock.Now()),
 		})
 	case later && r.Code == core.CodeQueue: // the agent received the request too late to call
-	case waited || s.hasNoted(id) || s.hasNoted(absent):
-		s.unnote(id, absent)
+	case waited || s.noted.Contains(id) || s.noted.Contains(absent):
+		s.noted.Remove(id)
+		s.noted.Remove(absent)
 		err = s.change(ctx, func(d *document) bool {
 			// Both outages end, because the reply shows that the agent is there and calls.
 			now := core.TimeOf(s.cfg.Clock.Now())
@@ -57,7 +58,7 @@ func (s *Incidents) Absent(ctx context.Context, agent, reason string) error {
 // Present ends an outage that Absent has opened.
 func (s *Incidents) Present(ctx context.Context, agent string) error {
 	id := ID{Agent: agent}
-	s.unnote(id)
+	s.noted.Remove(id)
 	return s.change(ctx, func(d *document) bool {
 		x := d.find(id)
 		return x != nil && x.First.Code == core.CodeNoConsumer && d.end(id, core.TimeOf(s.cfg.Clock.Now()))
@@ -80,21 +81,6 @@ func (d *document) end(id ID, now core.Time) bool {
 	x.Over = now
 	x.Wakes = true
 	return true
-}
-
-func (s *Incidents) hasNoted(id ID) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	_, noted := s.noted[id]
-	return noted
-}
-
-func (s *Incidents) unnote(ids ...ID) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, id := range ids {
-		delete(s.noted, id)
-	}
 }
 
 // Outages returns the outages of agents that last, and those that have ended and whose steps are not woken yet.

@@ -97,10 +97,7 @@ func (s *Incidents) visit(ctx context.Context, x Incident, c counted, now time.T
 // ends. This count can read every open order. If it finds an order or fails, isLeft returns true for the
 // duration Config.Window without another count.
 func (s *Incidents) isLeft(ctx context.Context, x Incident, now time.Time) bool {
-	s.mu.Lock()
-	at, was := s.left[x.ID]
-	s.mu.Unlock()
-	if was && port.Recent(at.Std(), now, s.cfg.Window) {
+	if at, was := s.left.Get(x.ID); was && port.Recent(at.Std(), now, s.cfg.Window) {
 		return true
 	}
 	c, err := s.countOf(ctx, document{Open: []Incident{x}},
@@ -110,10 +107,9 @@ func (s *Incidents) isLeft(ctx context.Context, x Incident, now time.Time) bool 
 			x.Workflow, "error", err)
 	}
 	left := err != nil || !c.whole || c.orders[x.ID].orders > 0
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if delete(s.left, x.ID); left {
-		s.left[x.ID] = core.TimeOf(now)
+	s.left.Remove(x.ID)
+	if left {
+		s.left.Add(x.ID, core.TimeOf(now))
 	}
 	return left
 }

@@ -71,8 +71,7 @@ type transport struct {
 	Parts Parts
 	aws   *services // nil if Parts has no Config
 
-	mu   sync.Mutex
-	seen map[string]seen
+	seen sync.Map // results of type seen, by queue
 
 	statisticsMu sync.Mutex
 	statistics   statistics

@@ -102,11 +102,11 @@ func (t *transport) look(ctx context.Context, queues []string) ([]client.Unatten
 	if ctx.Err() != nil { // the errors come from the end of the caller's context
 		return nil, ctx.Err()
 	}
-	t.remember(queues, looks)
 	var all []client.Unattended
 	var unknown []string
 	var why error
 	for i, l := range looks {
+		t.seen.Store(queues[i], l)
 		if l.found.Queue != "" {
 			all = append(all, l.found)
 		}
@@ -133,30 +133,20 @@ func (t *transport) depthUnknown(queues []string, why error) error {
 }
 
 func (t *transport) lookAt(ctx context.Context, queue string) seen {
-	t.mu.Lock()
-	last, known := t.seen[queue]
-	t.mu.Unlock()
-	holds := t.Parts.Unattended
-	if last.err != nil {
-		holds *= failureHolds
-	}
-	if known && time.Since(last.at) < holds {
-		return last
+	last, known := t.seen.Load(queue)
+	if known {
+		last := last.(seen)
+		holds := t.Parts.Unattended
+		if last.err != nil {
+			holds *= failureHolds
+		}
+		if time.Since(last.at) < holds {
+			return last
+		}
 	}
 	now := seen{at: time.Now()}
 	now.found, now.err = t.unattended(ctx, queue)
 	return now
-}
-
-func (t *transport) remember(queues []string, looks []seen) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.seen == nil {
-		t.seen = map[string]seen{}
-	}
-	for i, queue := range queues {
-		t.seen[queue] = looks[i]
-	}
 }
 
 // unattended checks one queue. If the queue has no consumer, the result describes the queue. Otherwise the

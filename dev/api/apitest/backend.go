@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sort"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -70,7 +69,7 @@ type Backend struct {
 	NotTaken []view.Unattended
 
 	mu       sync.Mutex
-	change   chan struct{} // closed and replaced whenever a task changes
+	watchers map[chan struct{}]bool // channels of Changes
 	tasks    map[string]*protocol.Task
 	orders   map[string]json.RawMessage
 	failures int // number of submissions that still fail
@@ -83,7 +82,7 @@ type Backend struct {
 // New returns an empty backend.
 func New() *Backend {
 	return &Backend{
-		change: make(chan struct{}), tasks: map[string]*protocol.Task{},
+		watchers: map[chan struct{}]bool{}, tasks: map[string]*protocol.Task{},
 		orders: map[string]json.RawMessage{},
 	}
 }
@@ -139,8 +138,12 @@ func (b *Backend) Put(t *protocol.Task) { b.locked(func() { b.put(t) }) }
 func (b *Backend) put(t *protocol.Task) {
 	t.Version++
 	b.tasks[t.OrderID] = t
-	close(b.change)
-	b.change = make(chan struct{})
+	for signal := range b.watchers {
+		select {
+		case signal <- struct{}{}:
+		default: // the watcher has a signal already
+		}
+	}
 }
 
 func (b *Backend) broken(method string) error {
@@ -291,24 +294,15 @@ func (b *Backend) Document(ctx context.Context, id string) (json.RawMessage, err
 
 // Wait implements api.Backend.
 func (b *Backend) Wait(ctx context.Context, id string, done func(*protocol.Task) bool) (*protocol.Task, error) {
+	changes := b.Changes(ctx, id)
 	for {
-		b.mu.Lock()
-		t := b.tasks[id]
-		change := b.change
-		b.mu.Unlock()
-		switch {
-		case b.broken("Wait") != nil:
-			return nil, b.broken("Wait")
-		case t == nil:
-			return nil, fmt.Errorf("task %q: %w", id, port.ErrNotFound)
-		case id == b.Damaged:
-			t = damaged(t)
-		}
-		if done(t) {
-			return t, nil
+		t, _, err := b.Task(ctx, id)
+		err = cmp.Or(b.broken("Wait"), err)
+		if err != nil || done(t) {
+			return t, err
 		}
 		select {
-		case <-change:
+		case <-changes:
 		case <-ctx.Done():
 			if errors.Is(ctx.Err(), context.Canceled) {
 				b.HungUp.Add(1)
@@ -328,25 +322,8 @@ func (b *Backend) Arrived(id string) {
 // Changes signals each change of any task.
 func (b *Backend) Changes(ctx context.Context, _ string) <-chan struct{} {
 	signal := make(chan struct{}, 1)
-	b.mu.Lock()
-	change := b.change
-	b.mu.Unlock()
-	go func() {
-		for {
-			select {
-			case <-change:
-			case <-ctx.Done():
-				return
-			}
-			b.mu.Lock()
-			change = b.change
-			b.mu.Unlock()
-			select {
-			case signal <- struct{}{}:
-			default:
-			}
-		}
-	}()
+	b.locked(func() { b.watchers[signal] = true })
+	context.AfterFunc(ctx, func() { b.locked(func() { delete(b.watchers, signal) }) })
 	return signal
 }
 
@@ -366,7 +343,7 @@ func (b *Backend) List(_ context.Context, q port.Query) ([]view.Summary, string,
 			found = append(found, t)
 		}
 	}
-	sort.Slice(found, func(i, k int) bool { return strings.Compare(found[i].OrderID, found[k].OrderID) < 0 })
+	slices.SortFunc(found, func(a, b *protocol.Task) int { return strings.Compare(a.OrderID, b.OrderID) })
 	next := ""
 	if len(found) > q.Limit {
 		found = found[:q.Limit]
@@ -374,13 +351,10 @@ func (b *Backend) List(_ context.Context, q port.Query) ([]view.Summary, string,
 	}
 	orders := make([]view.Summary, len(found))
 	for i, t := range found {
-		orders[i] = view.SummaryOf(t)
 		if b.Damaged == t.OrderID {
-			orders[i] = view.Listed(&port.Record{
-				ID: t.OrderID, Workflow: t.Workflow,
-				State: string(t.ProcessState), Created: Now.Std(), Document: []byte("{"),
-			})
+			t = damaged(t)
 		}
+		orders[i] = view.SummaryOf(t)
 	}
 	return orders, next, b.broken("List")
 }
