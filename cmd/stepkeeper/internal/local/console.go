@@ -2,9 +2,7 @@ package local
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"net/http"
 	"path/filepath"
@@ -104,13 +102,9 @@ func loadRedaction(file string) (console.Redaction, error) {
 		return nil, nil
 	}
 	r, err := console.LoadRedaction(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, app.Unread(err, "name the file with the paths to hide", "file of --redact")
-	}
 	if err != nil {
-		return nil, failure.Wrap(err, failure.Usage,
-			"write one path on each line, like payment.card or customer.*",
-			"the file %s of --redact cannot be used", file)
+		return nil, app.Unread(err, "name a file with one path on each line, like payment.card or customer.*",
+			"file of --redact")
 	}
 	return r, nil
 }

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -46,33 +44,20 @@ func NewDemo(a *app.App) *cobra.Command {
 }
 
 func runDemo(ctx context.Context, o *demoOptions) error {
-	binary, err := os.Executable()
-	if err != nil {
-		return failure.Wrap(err, failure.General, "",
-			"the demo cannot find this program's file, which it starts as a second process")
-	}
-	shipped, err := os.MkdirTemp("", "stepkeeper-workflows-")
-	defer func() { _ = os.RemoveAll(shipped) }()
-	if err == nil {
-		err = writeShipped(shipped)
+	var err error
+	o.Binary, err = os.Executable() // The demo starts it as a second process.
+	if err == nil && o.keep {
+		o.Dir, err = os.MkdirTemp("", "stepkeeper-demo-")
 	}
 	if err != nil {
-		return failure.Wrap(err, failure.General, "check the space and the permissions of "+os.TempDir(),
-			"the workflows cannot be written")
+		return failure.Wrap(err, failure.General, "", "the demo cannot begin")
 	}
-	o.Binary = binary
-	o.Workflows = shipped
+	o.Workflow = shippedWorkflow()
 	o.Out = o.app.Streams.Out
 	o.Terminal = o.app.Streams.IsTerminal()
 	if o.app.JSON() { // Only the report goes to the output.
 		o.Out = o.app.Streams.Err
 		o.Terminal = o.app.Streams.ErrIsTerminal()
-	}
-	if o.keep {
-		o.Dir, err = os.MkdirTemp("", "stepkeeper-demo-")
-		if err != nil {
-			return failure.Wrap(err, failure.General, "", "no folder could be made for the demo")
-		}
 	}
 	report, err := o.app.Demo(ctx, o.Options)
 	if o.Dir != "" {
@@ -91,14 +76,11 @@ func runDemo(ctx context.Context, o *demoOptions) error {
 		"demo --keep-files --seed %d", o.Seed), "the demo failed")
 }
 
-// shippedWorkflow is the file of the built-in workflow. The services of the demo belong to this workflow.
-const shippedWorkflow = "order.yaml"
-
-// writeShipped writes the built-in workflow to a folder.
-func writeShipped(dir string) error {
-	text, err := examples.Files.ReadFile(path.Join(exampleOrder, shippedWorkflow))
-	if err != nil {
-		return err
+// shippedWorkflow returns the text of the built-in workflow. The services of the demo belong to this workflow.
+func shippedWorkflow() []byte {
+	text, err := examples.Files.ReadFile(exampleOrder + "/order.yaml")
+	if err != nil { // The file is part of the program.
+		panic(err)
 	}
-	return os.WriteFile(filepath.Join(dir, shippedWorkflow), text, 0o600)
+	return text
 }
