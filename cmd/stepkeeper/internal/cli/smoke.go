@@ -127,14 +127,12 @@ func (s *smoke) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.within())
-	defer cancel()
-	ctx, quiet := s.app.ReportOutages(ctx)
-	defer quiet()
-	s.client, err = s.app.PatientClient(ctx)
+	ctx, c, end, err := s.app.Patient(ctx, s.within())
 	if err != nil {
 		return err
 	}
+	defer end()
+	s.client = c
 	warnOfRoom(ctx, s.app)
 	s.report.Unattended = s.app.Unattended(ctx, s.client, s.report.Workflow)
 	if !s.app.JSON() {
