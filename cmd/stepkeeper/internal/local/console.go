@@ -24,12 +24,6 @@ type consoleOptions struct {
 	redact string
 }
 
-// consoleReady is the JSON line that reports that the console is ready.
-type consoleReady struct {
-	Ready bool   `json:"ready"`
-	URL   string `json:"url"`
-}
-
 var consoleText = app.Text{
 	Use:   "console",
 	Group: "operator",
@@ -89,7 +83,7 @@ func runConsole(ctx context.Context, o *consoleOptions) error {
 	o.Log = slog.New(slog.NewTextHandler(o.app.Streams.Err, nil))
 	o.Now = o.app.Now
 	address := "http://" + listener.Addr().String()
-	o.app.PrintReady(address, consoleReady{Ready: true, URL: address},
+	o.app.PrintReady(address, map[string]any{"ready": true, "url": address},
 		fmt.Sprintf("stepkeeper console of %s ready on %s\n", o.Name, address))
 	if err := api.Serve(ctx, listener, api.Pages(console.New(o.Options))); err != nil {
 		return failure.Wrap(err, failure.General, "start it again", "the console ended")
