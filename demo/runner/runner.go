@@ -108,11 +108,7 @@ func run(ctx context.Context, o Options, dir string) (report Report, err error) 
 	if err != nil {
 		return report, err
 	}
-	return conclude(ctx, o, d, report)
-}
-
-func conclude(ctx context.Context, o Options, d *coordinator, report Report) (Report, error) {
-	err := report.audit(ctx, d)
+	err = report.audit(ctx, d)
 	report.Seconds = seconds(time.Since(d.began))
 	if err != nil {
 		return report, err
