@@ -86,13 +86,15 @@ func NewSimulate(a *app.App) *cobra.Command {
 func (o *simulateOptions) flags() []app.Flag {
 	return []app.Flag{
 		app.FileFlags.Flag("order", &o.order,
-			"`file` with the content of every order, JSON (default: drawn from the schema of the workflow, or an empty object)").
+			"`file` with the content of every order, JSON "+
+				"(default: drawn from the schema of the workflow, or an empty object)").
 			Offers(app.Files("json")),
 		app.FileFlags.Flag("services", &o.services,
 			"`file` with what the services truly offer, YAML").Offers(app.Files("yaml", "yml")),
 		app.FileFlags.Flag("tape", &o.tape, "`file` for the tape of a broken invariant"),
 		app.SearchFlags.Flag("answer", app.Whole{To: &o.answers},
-			"`answer` to an approval or event, STEP=VALUE, any number of times; BLOCK/STEP=VALUE in a block or child order"),
+			"`answer` to an approval or event, STEP=VALUE, any number of times; "+
+				"BLOCK/STEP=VALUE in a block or child order"),
 		{
 			In: app.SearchFlags, Name: "faults", To: &o.faults, Of: faultNames(),
 			Text: "`kinds` of faults, separated by commas (default: all): " + strings.Join(faultNames(), ", "),
