@@ -3,6 +3,7 @@ package process
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
-	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -36,8 +37,7 @@ type Process struct {
 	// Patience is how long Start waits for the process to be ready; 0 means 15 s.
 	Patience time.Duration
 
-	mu      sync.Mutex
-	present started
+	present atomic.Pointer[started]
 }
 
 // started is the present process. Until the process is ready, api and url belong to the previous process.
@@ -49,9 +49,10 @@ type started struct {
 }
 
 func (s *Process) now() started {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.present
+	if now := s.present.Load(); now != nil {
+		return *now
+	}
+	return started{}
 }
 
 // Limits of the client's retries. They are low, because the caller soon tries again, perhaps with a new
@@ -91,20 +92,15 @@ func (s *Process) Start(ctx context.Context) (time.Duration, error) {
 		_ = cmd.Wait() // A killed process leads to an error, which is expected.
 		_ = log.Close()
 	}()
-	s.mu.Lock()
-	s.present.cmd = cmd
-	s.present.exited = exited
-	s.mu.Unlock()
-	return s.await(ctx, began, ready, exited)
+	now := s.now()
+	now.cmd = cmd
+	now.exited = exited
+	s.present.Store(&now)
+	return s.await(ctx, began, ready, now)
 }
 
-func (s *Process) await(ctx context.Context, began time.Time, ready <-chan string,
-	exited <-chan struct{},
-) (time.Duration, error) {
-	limit := s.Patience
-	if limit <= 0 {
-		limit = readyPatience
-	}
+func (s *Process) await(ctx context.Context, began time.Time, ready <-chan string, now started) (time.Duration, error) {
+	limit := cmp.Or(s.Patience, readyPatience)
 	select {
 	case url := <-ready:
 		up := time.Since(began)
@@ -112,12 +108,11 @@ func (s *Process) await(ctx context.Context, began time.Time, ready <-chan strin
 		if err != nil {
 			return 0, errors.Join(fmt.Errorf("%w: its address: %w", s.err(), err), s.Kill())
 		}
-		s.mu.Lock()
-		s.present.api = api
-		s.present.url = url
-		s.mu.Unlock()
+		now.api = api
+		now.url = url
+		s.present.Store(&now)
 		return up, nil
-	case <-exited:
+	case <-now.exited:
 		return 0, fmt.Errorf("%w: it ended before it was ready; it said:\n%s", s.err(), s.LogTail())
 	case <-time.After(limit):
 		return 0, errors.Join(fmt.Errorf("%w: not ready after %s; it said:\n%s", s.err(), limit, s.LogTail()),

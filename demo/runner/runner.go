@@ -16,6 +16,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/demo/process"
@@ -32,13 +33,13 @@ var (
 	ErrStack = process.ErrProcess
 )
 
-// Options configures a demo. Defaults returns those that `stepkeeper demo` has, without Binary, Workflows and Out.
+// Options configures a demo. Defaults returns those that `stepkeeper demo` has, without Binary, Workflow and Out.
 type Options struct {
-	Orders    []byte // lines, one order each
-	Seed      uint64 // seed for the injected faults and the moments of the kills
-	Report    string // path of the JSON report; "" means no report
-	Binary    string // path of the program stepkeeper
-	Workflows string // folder of workflow files
+	Orders   []byte // lines, one order each
+	Seed     uint64 // seed for the injected faults and the moments of the kills
+	Report   string // path of the JSON report; "" means no report
+	Binary   string // path of the program stepkeeper
+	Workflow []byte // text of the workflow "order"
 	// Dir is the folder for ledgers, data and log. An empty Dir means a temporary folder. Run removes the
 	// temporary folder if the demo succeeds.
 	Dir      string
@@ -79,12 +80,16 @@ func Run(ctx context.Context, o Options) (Report, error) {
 
 func run(ctx context.Context, o Options, dir string) (report Report, err error) {
 	began := time.Now()
-	st, err := stage.New(ctx, dir, o.Binary, o.Workflows, services.Options{Seed: o.Seed, Rates: o.Rates})
+	workflows := filepath.Join(dir, "workflows")
+	st, err := stage.New(ctx, dir, o.Binary, workflows, services.Options{Seed: o.Seed, Rates: o.Rates})
 	if err != nil {
 		return report, err
 	}
 	defer func() { err = errors.Join(err, st.Engine.Stop(), st.Fleet.Close()) }()
-	if err := os.WriteFile(st.File("agents.yaml"), services.AgentsFile(st.Fleet.URL()), 0o600); err != nil {
+	err = errors.Join(os.MkdirAll(workflows, 0o755),
+		os.WriteFile(filepath.Join(workflows, "order.yaml"), o.Workflow, 0o600),
+		os.WriteFile(st.File("agents.yaml"), services.AgentsFile(st.Fleet.URL()), 0o600))
+	if err != nil {
 		return report, err
 	}
 	lines := bytes.Split(bytes.TrimSuffix(o.Orders, []byte("\n")), []byte("\n"))
@@ -103,11 +108,7 @@ func run(ctx context.Context, o Options, dir string) (report Report, err error) 
 	if err != nil {
 		return report, err
 	}
-	return conclude(ctx, o, d, report)
-}
-
-func conclude(ctx context.Context, o Options, d *coordinator, report Report) (Report, error) {
-	err := report.audit(ctx, d)
+	err = report.audit(ctx, d)
 	report.Seconds = seconds(time.Since(d.began))
 	if err != nil {
 		return report, err

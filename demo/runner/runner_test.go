@@ -62,11 +62,10 @@ func quick(t *testing.T) runner.Options {
 	workflow, err := examples.Files.ReadFile("order/order.yaml")
 	require.NoError(t, err)
 	dir := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "order.yaml"), workflow, 0o600))
 	return runner.Options{
 		// some lines of the demo's file, with many kinds of refusals
 		Orders: bytes.Join(bytes.SplitAfter(shop.Orders(), []byte("\n"))[:150], nil), Seed: 5,
-		Rates: services.DefaultRates(), Report: filepath.Join(dir, "report.json"), Binary: self, Workflows: dir,
+		Rates: services.DefaultRates(), Report: filepath.Join(dir, "report.json"), Binary: self, Workflow: workflow,
 		Dir: filepath.Join(dir, "run"), Out: &bytes.Buffer{}, PerSec: 200, Outage: 300 * time.Millisecond, Kills: 1,
 		Patience: 30 * time.Second,
 	}

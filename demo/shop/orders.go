@@ -68,16 +68,21 @@ func Good(seed uint64) iter.Seq[[]byte] {
 	}
 }
 
+// First returns the first n valid orders of `stepkeeper demo`, each as one line of JSON.
+func First(n int) (lines [][]byte) {
+	for line := range Good(1) {
+		if len(lines) == n {
+			break
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
 // Orders returns the orders of `stepkeeper demo` as 1,000 lines of JSON. The broken lines are spread among
 // the valid lines. The result is always the same.
 func Orders() []byte {
-	var good [][]byte
-	for line := range Good(1) {
-		if len(good) == 1000-len(broken) {
-			break
-		}
-		good = append(good, line)
-	}
+	good := First(1000 - len(broken))
 	lines := slices.Clone(good)
 	for n, b := range slices.Backward(broken) {
 		at := (n + 1) * len(good) / (len(broken) + 1)

@@ -49,7 +49,7 @@ var suites = []string{"dev/api/apitest", "functions/agent/agenttest"}
 var unguarded = map[string]string{
 	"cmd/stepkeeper/internal/author/agenttry.go start": "its process ends with the one command",
 	"cmd/stepkeeper/internal/cli/report.go waitForAll": "its process ends with the one command",
-	"cmd/stepkeeper/internal/cli/smoke.go wait":        "its process ends with the one command",
+	"cmd/stepkeeper/internal/cli/doctor.go wait":       "its process ends with the one command",
 	"dev/api/stream.go submitStream":                   "readLines guards each line",
 	"functions/agent/worker/worker.go Batch":           "Handle of a worker recovers",
 	"functions/agent/worker/pump.go drain":             "it only waits and closes channels",

@@ -186,10 +186,7 @@ func encode(w io.Writer, v any, indent string) error {
 	return enc.Encode(v)
 }
 
-type errorDocument struct {
-	Error errorBody `json:"error"`
-}
-
+// errorBody is the error in JSON output.
 type errorBody struct {
 	Exit    failure.Code `json:"exit"`
 	Code    string       `json:"code"` // name of the exit code, such as usage or not-found
@@ -202,10 +199,8 @@ func (a *App) printError(w io.Writer, err *failure.Error) {
 		return
 	}
 	if a.JSON() {
-		_ = encode(w, errorDocument{errorBody{
-			Exit: err.Code, Code: err.Code.Word(), Message: err.Error(),
-			Hint: err.Do,
-		}}, "")
+		body := errorBody{Exit: err.Code, Code: err.Code.Word(), Message: err.Error(), Hint: err.Do}
+		_ = encode(w, map[string]errorBody{"error": body}, "")
 		return
 	}
 	style := a.Streams.Style()

@@ -128,22 +128,18 @@ var (
 
 func (a *App) reachFlags(r Reach) (flags []Flag) {
 	if r.Server {
-		flags = append(flags, Flag{
-			In: Target, Name: "server", To: &a.server, Text: "`URL` of the server (default " + DefaultServer + ")",
-		})
+		flags = append(flags, Target.Flag("server", &a.server, "`URL` of the server (default "+DefaultServer+")"))
 	}
 	if r.Stack {
 		text := "CloudFormation stack (`NAME`), with your AWS credentials"
 		if r.Server {
 			text = "CloudFormation stack (`NAME`) to use instead of a server, with your AWS credentials"
 		}
-		flags = append(flags, Flag{In: Target, Name: "stack", To: &a.Stack, Text: text}, Flag{
-			In: Target, Name: "region", To: &a.region,
-			Text: "AWS `region` of the stack (default: that of your environment or profile)",
-		})
+		flags = append(flags, Target.Flag("stack", &a.Stack, text), Target.Flag("region", &a.region,
+			"AWS `region` of the stack (default: that of your environment or profile)"))
 	}
 	if r.Timeout != "" {
-		flags = append(flags, Flag{In: Target, Name: "timeout", To: &a.Timeout, Least: "1ms", Text: r.Timeout})
+		flags = append(flags, Target.Flag("timeout", &a.Timeout, r.Timeout).Within("1ms", ""))
 	}
 	return flags
 }

@@ -1,6 +1,12 @@
 package app
 
-import "github.com/spf13/cobra"
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
 
 var rootText = Text{
 	Use:   "stepkeeper",
@@ -33,16 +39,18 @@ var groups = []*cobra.Group{
 // Root returns the root command with the global flags and the given subcommands.
 func (a *App) Root(commands ...*cobra.Command) *cobra.Command {
 	root := a.Group(rootText, commands...)
-	for _, f := range a.globalFlags() {
-		a.addFlag(root, root.PersistentFlags(), f)
-	}
+	global := root.PersistentFlags()
+	a.addFlag(root, global, EveryCommand.Flag("output", &a.output,
+		"`format` of the output: text, or json (JSON Lines for lists)").
+		Offers(Offer{Suggest: []string{outputText, outputJSON}}))
+	a.addFlag(root, global, EveryCommand.Flag("no-color", &a.noColour,
+		"print no colours; only a terminal gets them"))
 	root.AddGroup(groups...)
 	root.SilenceUsage = true
 	root.SilenceErrors = true
 	version := false
-	a.addFlag(root, root.Flags(), Flag{
-		In: OutputFlags, Name: "version", To: &version, Text: "print the version, the commit and the Go release",
-	})
+	a.addFlag(root, root.Flags(), OutputFlags.Flag("version", &version,
+		"print the version, the commit and the Go release"))
 	root.RunE = func(cmd *cobra.Command, given []string) error {
 		if version {
 			v := ReadVersion()
@@ -56,12 +64,48 @@ func (a *App) Root(commands ...*cobra.Command) *cobra.Command {
 	return root
 }
 
-func (a *App) globalFlags() []Flag {
-	return []Flag{
-		{
-			In: EveryCommand, Name: "output", To: &a.output, Offer: Offer{Suggest: []string{outputText, outputJSON}},
-			Text: "`format` of the output: text, or json (JSON Lines for lists)",
-		},
-		{In: EveryCommand, Name: "no-color", To: &a.noColour, Text: "print no colours; only a terminal gets them"},
+// Version is the JSON output of `stepkeeper --version`.
+type Version struct {
+	Version  string `json:"version"` // version of the Go module; "(devel)" if built from a working copy
+	Commit   string `json:"commit,omitempty"`
+	Time     string `json:"time,omitempty"` // time of the commit
+	Modified bool   `json:"modified,omitempty"`
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+}
+
+// ReadVersion reads the build information of the binary.
+func ReadVersion() Version {
+	v := Version{Version: "(devel)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return v
 	}
+	if info.Main.Version != "" {
+		v.Version = info.Main.Version
+	}
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			v.Commit = s.Value
+		case "vcs.time":
+			v.Time = s.Value
+		case "vcs.modified":
+			v.Modified = s.Value == "true"
+		}
+	}
+	return v
+}
+
+// String returns the text that `stepkeeper --version` prints.
+func (v Version) String() string {
+	text := "stepkeeper " + v.Version + "\n"
+	if v.Commit != "" {
+		modified := ""
+		if v.Modified {
+			modified = ", modified"
+		}
+		text += fmt.Sprintf("commit %s (%s%s)\n", v.Commit, v.Time, modified)
+	}
+	return text + v.Go + " " + v.Platform + "\n"
 }

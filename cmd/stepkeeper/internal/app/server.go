@@ -52,53 +52,45 @@ func Ask[T any](ctx context.Context, a *App, what string,
 	return v, nil
 }
 
-// PatientClient returns a client for a command that continues after a restart of the server. The command gets
-// its context from Patient or ReportOutages.
-func (a *App) PatientClient(ctx context.Context) (*client.Client, error) {
-	return a.connect(ctx, client.WithRetry(longAttempts, longPatience))
+// Patient returns a client for a command that continues after a restart of the server, and the context of its
+// requests. The flag --timeout or fallback limits the time; a fallback of 0 means no limit. Until the caller calls end,
+// the App reports each outage: a request that waits too long for a connection.
+func (a *App) Patient(ctx context.Context, fallback time.Duration,
+) (traced context.Context, c *client.Client, end func(), err error) {
+	ctx, cancel := a.Bounded(ctx, fallback)
+	o := &outage{app: a, ctx: ctx}
+	traced = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GetConn: func(string) { o.awaited() },
+		GotConn: func(httptrace.GotConnInfo) { o.connected() },
+	})
+	end = func() { cancel(); o.connected() }
+	c, err = a.connect(traced, client.WithRetry(longAttempts, longPatience))
+	if err != nil {
+		end()
+	}
+	return traced, c, end, err
 }
 
 const noticeAfter = 2 * time.Second
 
 type outage struct {
 	app   *App
+	ctx   context.Context
 	mu    sync.Mutex
 	timer *time.Timer // timer that runs while a request waits for a connection; otherwise nil
-	over  bool
-}
-
-// Patient returns a context with the time limit of the flag --timeout, or without a limit. Until the caller
-// calls the CancelFunc, the App reports each outage.
-func (a *App) Patient(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := a.Bounded(ctx, 0)
-	ctx, quiet := a.ReportOutages(ctx)
-	return ctx, func() { quiet(); cancel() }
-}
-
-// ReportOutages returns a context for requests. The App reports an outage if a request with this context
-// waits too long for a connection. Calling quiet ends the reports.
-func (a *App) ReportOutages(ctx context.Context) (traced context.Context, quiet func()) {
-	o := &outage{app: a}
-	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GetConn: func(string) { o.awaited() },
-		GotConn: func(httptrace.GotConnInfo) { o.connected(false) },
-	}), func() { o.connected(true) }
 }
 
 func (o *outage) awaited() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.timer == nil && !o.over {
+	if o.timer == nil {
 		o.timer = time.AfterFunc(noticeAfter, o.report)
 	}
 }
 
-// connected ends the present outage. If the argument over is true, the command has ended, and later outages
-// are not reported.
-func (o *outage) connected(over bool) {
+func (o *outage) connected() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.over = over
 	if o.timer != nil {
 		o.timer.Stop()
 		o.timer = nil
@@ -108,8 +100,8 @@ func (o *outage) connected(over bool) {
 func (o *outage) report() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.timer == nil {
-		return // The connection was made just now.
+	if o.timer == nil || o.ctx.Err() != nil {
+		return // The connection was made just now, or the command has ended.
 	}
 	to := o.app.target()
 	o.app.Warn(to.name + " cannot be reached, trying again; " + to.silent)

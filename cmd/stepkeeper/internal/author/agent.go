@@ -64,16 +64,12 @@ func newAgentNew(a *app.App) *cobra.Command {
 			In: app.WorkflowFlags, Name: "language", To: &o.Language, Of: scaffold.Languages,
 			Text: "`language`: go, python or typescript",
 		},
-		{In: app.WorkflowFlags, Name: "operation", To: &o.Do, Text: "`name` of its operation"},
-		{In: app.WorkflowFlags, Name: "undo", To: &o.Undo, Text: "`name` of the operation that reverses it"},
-		{
-			In: app.FileFlags, Name: "dir", To: &o.dir, Offer: app.Folders,
-			Text: "`folder` to write to (default: the agent's name)",
-		},
-		{
-			In: app.FileFlags, Name: "module", To: &o.Module,
-			Text: "`path` of the new Go module (default: example.com/agents/NAME)",
-		},
+		app.WorkflowFlags.Flag("operation", &o.Do, "`name` of its operation"),
+		app.WorkflowFlags.Flag("undo", &o.Undo, "`name` of the operation that reverses it"),
+		app.FileFlags.Flag("dir", &o.dir,
+			"`folder` to write to (default: the agent's name)").Offers(app.Folders),
+		app.FileFlags.Flag("module", &o.Module,
+			"`path` of the new Go module (default: example.com/agents/NAME)"),
 		moduleDirFlag(&o.moduleDir),
 	},
 		func(cmd *cobra.Command, given []string) error {

@@ -63,34 +63,23 @@ func newAgentTry(a *app.App) *cobra.Command {
 		probe: agenttest.Probe{Timeout: 5 * time.Second, Between: 50},
 	}
 	return a.Command(agentTestText, []app.Flag{
-		{
-			In: app.RunFlags, Name: "between", To: &o.probe.Between, Least: "1", Most: "100000",
-			Text: "`number` of other keys before a key comes again",
-		},
-		{
-			In: app.RunFlags, Name: "delay", To: &o.delay,
-			Text: "`line` that makes the service take $MS milliseconds before it acts; 0 means as usual",
-		},
-		{
-			In: app.RunFlags, Name: "effects", To: &o.effects,
-			Text: "`line` that prints the number of effects for $KEY",
-		},
-		{
-			In: app.RunFlags, Name: "refuse", To: &o.refuse,
-			Text: "`line` that makes the service refuse everything ($ON is 1) or not ($ON is 0)",
-		},
-		{In: app.RunFlags, Name: "call-timeout", To: &o.probe.Timeout, Least: "1ms", Text: "limit of one call"},
-		{
-			In: app.RunFlags, Name: "timeout", To: &o.wait, Least: "1ms",
-			Text: "how long the start of the agent, a request, or a line may take",
-		},
-		{In: app.WorkflowFlags, Name: "do", To: &o.probe.Do, Text: "`name` of the operation that has the effect"},
+		app.RunFlags.Flag("between", &o.probe.Between,
+			"`number` of other keys before a key comes again").Within("1", "100000"),
+		app.RunFlags.Flag("delay", &o.delay,
+			"`line` that makes the service take $MS milliseconds before it acts; 0 means as usual"),
+		app.RunFlags.Flag("effects", &o.effects, "`line` that prints the number of effects for $KEY"),
+		app.RunFlags.Flag("refuse", &o.refuse,
+			"`line` that makes the service refuse everything ($ON is 1) or not ($ON is 0)"),
+		app.RunFlags.Flag("call-timeout", &o.probe.Timeout, "limit of one call").Within("1ms", ""),
+		app.RunFlags.Flag("timeout", &o.wait,
+			"how long the start of the agent, a request, or a line may take").Within("1ms", ""),
+		app.WorkflowFlags.Flag("do", &o.probe.Do, "`name` of the operation that has the effect"),
 		{
 			In: app.WorkflowFlags, Name: "earns", To: &o.earns, Of: []string{"fenced", "idempotent", "plain"},
 			Text: "fail unless the agent earns this `grade`: fenced, idempotent or plain",
 		},
-		{In: app.WorkflowFlags, Name: "input", To: &o.input, Text: "`JSON` input of both"},
-		{In: app.WorkflowFlags, Name: "undo", To: &o.probe.Undo, Text: "`name` of the operation that reverses it"},
+		app.WorkflowFlags.Flag("input", &o.input, "`JSON` input of both"),
+		app.WorkflowFlags.Flag("undo", &o.probe.Undo, "`name` of the operation that reverses it"),
 	},
 		func(cmd *cobra.Command, given []string) error {
 			o.name = given[0]

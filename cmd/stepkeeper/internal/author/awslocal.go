@@ -86,7 +86,7 @@ func NewAWS(a *app.App) *cobra.Command {
 	}
 	o := &deployOptions{app: a, dir: "aws"}
 	deploy := a.Command(awsLocalDeployText, []app.Flag{
-		{In: app.FileFlags, Name: "context", To: &o.context, Text: "`KEY=VALUE` settings of the CDK app"},
+		app.FileFlags.Flag("context", &o.context, "`KEY=VALUE` settings of the CDK app"),
 	},
 		func(cmd *cobra.Command, given []string) error {
 			if len(given) == 1 {

@@ -27,8 +27,8 @@ func newAWSTemplate(a *app.App) *cobra.Command {
 	o := &deployOptions{app: a, dir: "aws"}
 	out := "template"
 	return a.Command(awsTemplateText, []app.Flag{
-		{In: app.FileFlags, Name: "context", To: &o.context, Text: "`KEY=VALUE` settings of the CDK app"},
-		{In: app.FileFlags, Name: "out", To: &out, Offer: app.Folders, Text: "`folder` to write to"},
+		app.FileFlags.Flag("context", &o.context, "`KEY=VALUE` settings of the CDK app"),
+		app.FileFlags.Flag("out", &out, "`folder` to write to").Offers(app.Folders),
 	},
 		func(cmd *cobra.Command, given []string) error {
 			if len(given) == 1 {

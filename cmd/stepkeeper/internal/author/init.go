@@ -41,8 +41,8 @@ var initText = app.Text{
 func NewInit(a *app.App) *cobra.Command {
 	o := &initOptions{app: a, dir: ".", Project: scaffold.Project{Path: "example.com/booking"}}
 	return a.Command(initText, []app.Flag{
-		{In: app.FileFlags, Name: "aws", To: &o.AWS, Text: "add what deploys the project to AWS"},
-		{In: app.FileFlags, Name: "module", To: &o.Path, Text: "`path` of the project's Go module"},
+		app.FileFlags.Flag("aws", &o.AWS, "add what deploys the project to AWS"),
+		app.FileFlags.Flag("module", &o.Path, "`path` of the project's Go module"),
 		moduleDirFlag(&o.moduleDir),
 	},
 		func(_ *cobra.Command, given []string) error {
@@ -55,10 +55,9 @@ func NewInit(a *app.App) *cobra.Command {
 
 // moduleDirFlag returns the flag of the commands that write a Go module.
 func moduleDirFlag(to *string) app.Flag {
-	return app.Flag{
-		In: app.FileFlags, Name: "module-dir", To: to, Offer: app.Folders,
-		Text: "`folder` of a clone of Stepkeeper to build against (default: the clone or release of this program)",
-	}
+	return app.FileFlags.Flag("module-dir", to,
+		"`folder` of a clone of Stepkeeper to build against (default: the clone or release of this program)").
+		Offers(app.Folders)
 }
 
 func runInit(o *initOptions) error {

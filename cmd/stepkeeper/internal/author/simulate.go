@@ -68,9 +68,8 @@ The last two state what operations return: an output, or a JSON Schema of random
 func NewSimulate(a *app.App) *cobra.Command {
 	o := &simulateOptions{app: a, orders: 4, Search: simulate.Search{First: 1}, tape: "counterexample.json"}
 	search := o.flags()
-	flags := append(search, app.Flag{
-		In: app.FileFlags, Name: "replay", To: &o.replay, Offer: app.Files("json"), Text: "play this `tape` instead",
-	})
+	flags := append(search, app.FileFlags.Flag("replay", &o.replay,
+		"play this `tape` instead").Offers(app.Files("json")))
 	return a.Command(simulateText, flags, func(cmd *cobra.Command, given []string) error {
 		if len(given) > 0 {
 			o.file = given[0]
@@ -86,36 +85,27 @@ func NewSimulate(a *app.App) *cobra.Command {
 
 func (o *simulateOptions) flags() []app.Flag {
 	return []app.Flag{
-		{
-			In: app.FileFlags, Name: "order", To: &o.order, Offer: app.Files("json"),
-			Text: "`file` with the content of every order, JSON (default: drawn from the schema of the workflow, or an empty object)",
-		},
-		{
-			In: app.FileFlags, Name: "services", To: &o.services, Offer: app.Files("yaml", "yml"),
-			Text: "`file` with what the services truly offer, YAML",
-		},
-		{In: app.FileFlags, Name: "tape", To: &o.tape, Text: "`file` for the tape of a broken invariant"},
-		{
-			In: app.SearchFlags, Name: "answer", To: app.Whole{To: &o.answers},
-			Text: "`answer` to an approval or event, STEP=VALUE, any number of times; BLOCK/STEP=VALUE in a block or child order",
-		},
+		app.FileFlags.Flag("order", &o.order,
+			"`file` with the content of every order, JSON "+
+				"(default: drawn from the schema of the workflow, or an empty object)").
+			Offers(app.Files("json")),
+		app.FileFlags.Flag("services", &o.services,
+			"`file` with what the services truly offer, YAML").Offers(app.Files("yaml", "yml")),
+		app.FileFlags.Flag("tape", &o.tape, "`file` for the tape of a broken invariant"),
+		app.SearchFlags.Flag("answer", app.Whole{To: &o.answers},
+			"`answer` to an approval or event, STEP=VALUE, any number of times; "+
+				"BLOCK/STEP=VALUE in a block or child order"),
 		{
 			In: app.SearchFlags, Name: "faults", To: &o.faults, Of: faultNames(),
 			Text: "`kinds` of faults, separated by commas (default: all): " + strings.Join(faultNames(), ", "),
 		},
-		{
-			In: app.SearchFlags, Name: "for", To: &o.Time, Least: "50ms", Most: "365d",
-			Text: "how long to search (default: a minute, or until the last seed with --seeds)",
-		},
-		{
-			In: app.SearchFlags, Name: "orders", To: &o.orders, Least: "1", Most: "1000",
-			Text: "most orders of one seed",
-		},
-		{In: app.SearchFlags, Name: "seed", To: &o.First, Text: "the first seed"},
-		{
-			In: app.SearchFlags, Name: "seeds", To: &o.Seeds, Least: "1",
-			Text: "`number` of seeds (default 20000 seeds or a minute, whichever ends first; no limit with --for)",
-		},
+		app.SearchFlags.Flag("for", &o.Time,
+			"how long to search (default: a minute, or until the last seed with --seeds)").Within("50ms", "365d"),
+		app.SearchFlags.Flag("orders", &o.orders, "most orders of one seed").Within("1", "1000"),
+		app.SearchFlags.Flag("seed", &o.First, "the first seed"),
+		app.SearchFlags.Flag("seeds", &o.Seeds,
+			"`number` of seeds (default 20000 seeds or a minute, whichever ends first; no limit with --for)").
+			Within("1", ""),
 	}
 }
 

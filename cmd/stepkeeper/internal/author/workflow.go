@@ -99,14 +99,12 @@ It prints how much of their budget the expressions use.`,
 func newValidate(a *app.App) *cobra.Command {
 	o := &validateOptions{app: a}
 	return a.Command(workflowValidateText, []app.Flag{
-		{
-			In: app.FileFlags, Name: "agents", To: &o.agents, Offer: app.Files("yaml", "yml"),
-			Text: "agents `file` to check the names of agents with (default: accept any name)",
-		},
-		{
-			In: app.FileFlags, Name: "order", To: &o.order, Offer: app.Files("json"),
-			Text: "`file` with the content of an order, to measure the work of the expressions for it",
-		},
+		app.FileFlags.Flag("agents", &o.agents,
+			"agents `file` to check the names of agents with (default: accept any name)").
+			Offers(app.Files("yaml", "yml")),
+		app.FileFlags.Flag("order", &o.order,
+			"`file` with the content of an order, to measure the work of the expressions for it").
+			Offers(app.Files("json")),
 	},
 		func(_ *cobra.Command, given []string) error {
 			o.files = given

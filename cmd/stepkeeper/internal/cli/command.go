@@ -282,7 +282,8 @@ func recordFlags(by, reason *string, what string) []app.Flag {
 
 func numberFlag(to *int) app.Flag {
 	return app.CommandFlags.Flag("command", to,
-		"refuse the command unless the order's command number is this `number` (default: the latest one)").Within("0", "")
+		"refuse the command unless the order's command number is this `number` (default: the latest one)").
+		Within("0", "")
 }
 
 func definitionFlag(to *string) app.Flag {

@@ -100,12 +100,11 @@ func (s *submission) run(ctx context.Context) error {
 	if err := s.check(); err != nil {
 		return err
 	}
-	ctx, cancel := s.app.Patient(ctx)
-	defer cancel()
-	c, err := s.app.PatientClient(ctx)
+	ctx, c, end, err := s.app.Patient(ctx, 0)
 	if err != nil {
 		return err
 	}
+	defer end()
 	if s.app.Stack != "" {
 		s.queuesOf = remembered(func(workflow string) []view.Unattended { return s.app.Unattended(ctx, c, workflow) })
 		s.schemaOf = remembered(func(workflow string) *client.OrderSchema {

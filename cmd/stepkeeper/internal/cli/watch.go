@@ -75,15 +75,14 @@ func runWatch(ctx context.Context, o *watchOptions) error {
 		}
 		return o.list(ctx, c)
 	}
-	ctx, cancel := o.app.Patient(ctx)
-	defer cancel()
 	if err := app.CheckID(o.id); err != nil {
 		return err
 	}
-	c, err := o.app.PatientClient(ctx)
+	ctx, c, end, err := o.app.Patient(ctx, 0)
 	if err != nil {
 		return err
 	}
+	defer end()
 	return o.order(ctx, c)
 }
 

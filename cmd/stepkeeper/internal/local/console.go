@@ -2,9 +2,7 @@ package local
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"net/http"
 	"path/filepath"
@@ -24,12 +22,6 @@ type consoleOptions struct {
 	console.Options
 	listen string
 	redact string
-}
-
-// consoleReady is the JSON line that reports that the console is ready.
-type consoleReady struct {
-	Ready bool   `json:"ready"`
-	URL   string `json:"url"`
 }
 
 var consoleText = app.Text{
@@ -91,7 +83,7 @@ func runConsole(ctx context.Context, o *consoleOptions) error {
 	o.Log = slog.New(slog.NewTextHandler(o.app.Streams.Err, nil))
 	o.Now = o.app.Now
 	address := "http://" + listener.Addr().String()
-	o.app.PrintReady(address, consoleReady{Ready: true, URL: address},
+	o.app.PrintReady(address, map[string]any{"ready": true, "url": address},
 		fmt.Sprintf("stepkeeper console of %s ready on %s\n", o.Name, address))
 	if err := api.Serve(ctx, listener, api.Pages(console.New(o.Options))); err != nil {
 		return failure.Wrap(err, failure.General, "start it again", "the console ended")
@@ -104,13 +96,9 @@ func loadRedaction(file string) (console.Redaction, error) {
 		return nil, nil
 	}
 	r, err := console.LoadRedaction(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, app.Unread(err, "name the file with the paths to hide", "file of --redact")
-	}
 	if err != nil {
-		return nil, failure.Wrap(err, failure.Usage,
-			"write one path on each line, like payment.card or customer.*",
-			"the file %s of --redact cannot be used", file)
+		return nil, app.Unread(err, "name a file with one path on each line, like payment.card or customer.*",
+			"file of --redact")
 	}
 	return r, nil
 }

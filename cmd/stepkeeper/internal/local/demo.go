@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -15,12 +13,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/demo/runner"
 	"github.com/stepkeeper/stepkeeper/examples"
 )
-
-type demoOptions struct {
-	app *app.App
-	runner.Options
-	keep bool
-}
 
 var demoText = app.Text{
 	Use:   "demo",
@@ -36,50 +28,38 @@ The same seed misbehaves in the same way.`,
 
 // NewDemo returns the command `demo`.
 func NewDemo(a *app.App) *cobra.Command {
-	o := &demoOptions{app: a, Options: runner.Defaults()}
+	o := runner.Defaults()
+	keep := false
 	return a.Command(demoText, []app.Flag{
 		app.RunFlags.Flag("seed", &o.Seed, "`number` that decides the misbehaviour and the moment of the crash"),
-		app.FileFlags.Flag("keep-files", &o.keep, "keep the services' ledgers, the data and the log"),
+		app.FileFlags.Flag("keep-files", &keep, "keep the services' ledgers, the data and the log"),
 		app.FileFlags.Flag("report", &o.Report, "`file` for the figures, JSON").Offers(app.Files("json")),
 	},
-		func(cmd *cobra.Command, _ []string) error { return runDemo(cmd.Context(), o) })
+		func(cmd *cobra.Command, _ []string) error { return runDemo(cmd.Context(), a, o, keep) })
 }
 
-func runDemo(ctx context.Context, o *demoOptions) error {
-	binary, err := os.Executable()
-	if err != nil {
-		return failure.Wrap(err, failure.General, "",
-			"the demo cannot find this program's file, which it starts as a second process")
-	}
-	shipped, err := os.MkdirTemp("", "stepkeeper-workflows-")
-	defer func() { _ = os.RemoveAll(shipped) }()
-	if err == nil {
-		err = writeShipped(shipped)
-	}
-	if err != nil {
-		return failure.Wrap(err, failure.General, "check the space and the permissions of "+os.TempDir(),
-			"the workflows cannot be written")
-	}
-	o.Binary = binary
-	o.Workflows = shipped
-	o.Out = o.app.Streams.Out
-	o.Terminal = o.app.Streams.IsTerminal()
-	if o.app.JSON() { // Only the report goes to the output.
-		o.Out = o.app.Streams.Err
-		o.Terminal = o.app.Streams.ErrIsTerminal()
-	}
-	if o.keep {
+func runDemo(ctx context.Context, a *app.App, o runner.Options, keep bool) error {
+	var err error
+	o.Binary, err = os.Executable() // The demo starts it as a second process.
+	if err == nil && keep {
 		o.Dir, err = os.MkdirTemp("", "stepkeeper-demo-")
-		if err != nil {
-			return failure.Wrap(err, failure.General, "", "no folder could be made for the demo")
-		}
 	}
-	report, err := o.app.Demo(ctx, o.Options)
+	if err != nil {
+		return failure.Wrap(err, failure.General, "", "the demo cannot begin")
+	}
+	o.Workflow = shippedWorkflow()
+	o.Out = a.Streams.Out
+	o.Terminal = a.Streams.IsTerminal()
+	if a.JSON() { // Only the report goes to the output.
+		o.Out = a.Streams.Err
+		o.Terminal = a.Streams.ErrIsTerminal()
+	}
+	report, err := a.Demo(ctx, o)
 	if o.Dir != "" {
 		fmt.Fprintf(o.Out, "kept in %s\n", o.Dir)
 	}
-	if o.app.JSON() && (err == nil || errors.Is(err, runner.ErrNotProven)) {
-		o.app.PrintJSON(report)
+	if a.JSON() && (err == nil || errors.Is(err, runner.ErrNotProven)) {
+		a.PrintJSON(report)
 	}
 	switch {
 	case err == nil:
@@ -91,14 +71,11 @@ func runDemo(ctx context.Context, o *demoOptions) error {
 		"demo --keep-files --seed %d", o.Seed), "the demo failed")
 }
 
-// shippedWorkflow is the file of the built-in workflow. The services of the demo belong to this workflow.
-const shippedWorkflow = "order.yaml"
-
-// writeShipped writes the built-in workflow to a folder.
-func writeShipped(dir string) error {
-	text, err := examples.Files.ReadFile(path.Join(exampleOrder, shippedWorkflow))
-	if err != nil {
-		return err
+// shippedWorkflow returns the text of the built-in workflow. The services of the demo belong to this workflow.
+func shippedWorkflow() []byte {
+	text, err := examples.Files.ReadFile(exampleOrder + "/order.yaml")
+	if err != nil { // The file is part of the program.
+		panic(err)
 	}
-	return os.WriteFile(filepath.Join(dir, shippedWorkflow), text, 0o600)
+	return text
 }

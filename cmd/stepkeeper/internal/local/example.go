@@ -83,7 +83,8 @@ func (o *devOptions) startOrder(ctx context.Context, dir string) (*services.Flee
 	if err != nil {
 		return nil, err
 	}
-	return fleet, errors.Join(writeShipped(o.Workflows), os.WriteFile(o.orders, someOrders(), 0o600),
+	return fleet, errors.Join(os.WriteFile(filepath.Join(o.Workflows, "order.yaml"), shippedWorkflow(), 0o600),
+		os.WriteFile(o.orders, bytes.Join(shop.First(exampleOrders), []byte("\n")), 0o600),
 		os.WriteFile(o.Agents, services.AgentsFile(fleet.URL()), 0o600))
 }
 
@@ -182,18 +183,4 @@ func operationsOf(agent string, outputs map[string][]json.RawMessage) worker.Ope
 		}
 		return json.RawMessage("{}"), nil
 	}}}
-}
-
-func someOrders() []byte {
-	var b bytes.Buffer
-	n := 0
-	for line := range shop.Good(1) {
-		b.Write(line)
-		b.WriteByte('\n')
-		n++
-		if n == exampleOrders {
-			break
-		}
-	}
-	return b.Bytes()
 }

@@ -1,6 +1,7 @@
 package streams
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"time"
@@ -15,27 +16,27 @@ import (
 // appears after a second. Other outputs get a line now and then. Its methods may be called concurrently.
 type Progress struct {
 	s     *Streams
+	label string
 	began time.Time
-	make  func(total int64) (*mpb.Progress, *mpb.Bar) // nil without a terminal
-	stop  chan struct{}                               // closed by Done; nil without lines
-	ends  sync.WaitGroup
+	says  func(done, total int64, took time.Duration) string
+	stop  func() // ends the ticks; nil without ticks
 
 	mu          sync.Mutex
 	done, total int64
+	ended       bool
 	pool        *mpb.Progress // nil before the bar appears, and after Done
 	bar         *mpb.Bar
 }
 
-// patience is how long a step takes before its bar appears.
-const patience = time.Second
+const (
+	patience = time.Second      // how long a step takes before its bar appears
+	beat     = 15 * time.Second // time between two lines
+)
 
 // Progress starts a progress bar for total items. A total of 0 means that the number is unknown. It prints
 // nothing if standard error is not a terminal.
 func (s *Streams) Progress(label string, total int64) *Progress {
-	began := time.Now()
-	return s.start(label, total, func(at decor.Statistics) string {
-		return counted(at.Current, at.Total, time.Since(began))
-	})
+	return &Progress{s: s, label: label, began: time.Now(), total: total, says: counted}
 }
 
 func counted(done, total int64, took time.Duration) string {
@@ -52,92 +53,29 @@ func counted(done, total int64, took time.Duration) string {
 // Search is like Progress, for what may take minutes. Without a terminal a line every 15 seconds says how far it is.
 func (s *Streams) Search(label string, total int64) *Progress {
 	p := s.Progress(label, total)
-	p.lines(func() string {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		return label + ": " + counted(p.done, p.total, time.Since(p.began))
-	})
+	if !s.errTerminal {
+		p.tick(beat, p.say)
+	}
 	return p
 }
 
 // Meanwhile starts the progress of a step whose parts cannot be counted. It usually takes the time about; 0
 // means that this is unknown. Without a terminal a line every 15 seconds says that the step goes on.
 func (s *Streams) Meanwhile(step string, about time.Duration) *Progress {
-	began := time.Now()
-	p := s.start(step, int64(about/time.Second),
-		func(decor.Statistics) string { return left(time.Since(began), about) })
-	p.lines(func() string {
-		took := time.Since(began)
-		if took < about { // a complete bar would disappear before the step ends
-			p.Set(int(took/time.Second), 0)
-		} else {
-			p.Set(0, 0)
-		}
-		return step + ": " + left(took, about)
-	})
-	return p
-}
-
-func (s *Streams) start(label string, total int64, says func(decor.Statistics) string) *Progress {
-	p := &Progress{s: s, began: time.Now(), total: total}
+	p := s.Progress(step, int64(about/time.Second))
+	p.says = func(_, _ int64, took time.Duration) string { return left(took, about) }
 	if !s.errTerminal {
+		p.tick(beat, p.say)
 		return p
 	}
-	p.make = func(total int64) (*mpb.Progress, *mpb.Bar) {
-		pool := mpb.New(mpb.WithOutput(s.Err), mpb.WithAutoRefresh(), mpb.WithWidth(s.Width()))
-		return pool, pool.AddBar(total, mpb.BarWidth(min(40, s.Width()/3)), mpb.BarRemoveOnComplete(),
-			mpb.PrependDecorators(decor.Name(label+" ")), mpb.AppendDecorators(decor.Any(says)))
-	}
-	return p
-}
-
-// to moves the bar, and makes it appear in time. The caller holds the lock.
-func (p *Progress) to(done, total int64) {
-	p.done = max(p.done, done)
-	p.total = max(p.total, total)
-	if p.make == nil {
-		return
-	}
-	if p.pool == nil {
-		if time.Since(p.began) < patience {
-			return
+	p.tick(time.Second, func() {
+		took := time.Since(p.began)
+		if took >= about { // a complete bar would disappear before the step ends
+			took = 0
 		}
-		p.pool, p.bar = p.make(p.total)
-	}
-	if p.total > 0 {
-		p.bar.SetTotal(p.total, false)
-	}
-	p.bar.SetCurrent(p.done)
-}
-
-const beat = 15 * time.Second
-
-// lines calls says each second for a bar, and else prints what it returns, until Done.
-func (p *Progress) lines(says func() string) {
-	bar := p.make != nil
-	every := beat
-	if bar {
-		every = time.Second
-	}
-	stop := make(chan struct{})
-	p.stop = stop
-	p.ends.Go(func() {
-		_ = port.Guard(nil, "progress of a long step", func() error { // without its lines the step goes on
-			tick := time.NewTicker(every)
-			defer tick.Stop()
-			for {
-				select {
-				case <-stop:
-					return nil
-				case <-tick.C:
-				}
-				text := says()
-				if !bar {
-					p.s.Say(text)
-				}
-			}
-		})
+		p.Set(int(took/time.Second), 0)
 	})
+	return p
 }
 
 func left(took, about time.Duration) string {
@@ -149,6 +87,49 @@ func left(took, about time.Duration) string {
 		return text + ", about " + (about - took).Round(time.Second).String() + " left"
 	}
 	return text + ", longer than usual"
+}
+
+// tick calls f at each tick until Done.
+func (p *Progress) tick(every time.Duration, f func()) {
+	ctx, stop := context.WithCancel(context.Background())
+	var ticking sync.WaitGroup
+	p.stop = func() { stop(); ticking.Wait() }
+	ticking.Go(func() {
+		_ = port.Guard(nil, "progress of a long step", func() error { // without its lines the step goes on
+			for port.Sleep(ctx, every) == nil {
+				f()
+			}
+			return nil
+		})
+	})
+}
+
+func (p *Progress) say() {
+	p.mu.Lock()
+	text := p.label + ": " + p.says(p.done, p.total, time.Since(p.began))
+	p.mu.Unlock()
+	p.s.Say(text)
+}
+
+// to moves the bar, and makes it appear in time. The caller holds the lock.
+func (p *Progress) to(done, total int64) {
+	p.done = max(p.done, done)
+	p.total = max(p.total, total)
+	if p.ended || !p.s.errTerminal || p.pool == nil && time.Since(p.began) < patience {
+		return
+	}
+	if p.pool == nil {
+		p.pool = mpb.New(mpb.WithOutput(p.s.Err), mpb.WithAutoRefresh(), mpb.WithWidth(p.s.Width()))
+		p.bar = p.pool.AddBar(p.total, mpb.BarWidth(min(40, p.s.Width()/3)), mpb.BarRemoveOnComplete(),
+			mpb.PrependDecorators(decor.Name(p.label+" ")),
+			mpb.AppendDecorators(decor.Any(func(at decor.Statistics) string {
+				return p.says(at.Current, at.Total, time.Since(p.began))
+			})))
+	}
+	if p.total > 0 {
+		p.bar.SetTotal(p.total, false)
+	}
+	p.bar.SetCurrent(p.done)
 }
 
 // Write prints lines that come meanwhile. On a terminal they appear above the bar.
@@ -178,13 +159,11 @@ func (p *Progress) Set(done, total int) {
 // Done removes the bar. Calling Done twice is harmless.
 func (p *Progress) Done() {
 	if p.stop != nil {
-		close(p.stop)
-		p.stop = nil
-		p.ends.Wait()
+		p.stop()
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.make = nil
+	p.ended = true
 	if p.pool == nil {
 		return
 	}
