@@ -1,12 +1,10 @@
-package local
+package embedded
 
 import (
 	"context"
 	"log/slog"
 	"sync"
 	"time"
-
-	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
 )
 
 // linesPerMinute is the number of warnings and errors of one kind that are logged in a minute.
@@ -25,16 +23,12 @@ type lines struct {
 	logged map[string]int // number of lines in this minute, by kind
 }
 
-// logger returns the logger of the server.
-func (o *devOptions) logger() *slog.Logger {
-	var level slog.Level
-	_ = level.UnmarshalText([]byte(o.logLevel)) // The flag accepts only valid levels.
-	options := &slog.HandlerOptions{Level: level}
-	var h slog.Handler = slog.NewTextHandler(o.app.Streams.Err, options)
-	if o.logFormat == "json" {
-		h = slog.NewJSONHandler(render.CleanJSON(o.app.Streams.Err), options)
+// Bounded returns a handler that limits the warnings and errors of each kind. It returns a handler of its own unchanged.
+func Bounded(h slog.Handler) slog.Handler {
+	if own, is := h.(bounded); is {
+		return own
 	}
-	return slog.New(bounded{h, &lines{logged: map[string]int{}}})
+	return bounded{h, &lines{logged: map[string]int{}}}
 }
 
 // Handle implements slog.Handler.

@@ -24,6 +24,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/console"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
 	"github.com/stepkeeper/stepkeeper/demo/shifted"
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
 	"github.com/stepkeeper/stepkeeper/dev/sqlite"
@@ -293,6 +294,18 @@ func outliveReaders() (stop func()) {
 	unread := make(chan os.Signal, 1) // No goroutine receives from this channel.
 	signal.Notify(unread, syscall.SIGPIPE)
 	return func() { signal.Stop(unread) }
+}
+
+// logger returns the logger of the server.
+func (o *devOptions) logger() *slog.Logger {
+	var level slog.Level
+	_ = level.UnmarshalText([]byte(o.logLevel)) // The flag accepts only valid levels.
+	options := &slog.HandlerOptions{Level: level}
+	var h slog.Handler = slog.NewTextHandler(o.app.Streams.Err, options)
+	if o.logFormat == "json" {
+		h = slog.NewJSONHandler(render.CleanJSON(o.app.Streams.Err), options)
+	}
+	return slog.New(embedded.Bounded(h))
 }
 
 func runDev(ctx context.Context, o *devOptions) error {
