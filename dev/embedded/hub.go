@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/state"
@@ -15,19 +17,18 @@ import (
 // an answer or a child.
 type hub struct {
 	mu       sync.Mutex
-	active   map[string]int64 // versions of active tasks, by order ID
-	passive  map[string]int64 // versions of the last 4096 tasks that became inactive, by order ID
-	order    [4096]string     // ring buffer of the order IDs in passive
-	next     int
+	active   map[string]int64              // versions of active tasks, by order ID
+	passive  *simplelru.LRU[string, int64] // versions of the last tasks that became inactive, by order ID
 	watchers map[string][]*watcher
 	ended    map[core.State]int64 // number of tasks that came to rest since the start, by state
 	rested   func(*protocol.Task) // called with each task that comes to rest; nil means no call
 }
 
 func newHub() *hub {
+	passive, _ := simplelru.NewLRU[string, int64](4096, nil) // cannot fail, because the size is at least 1
 	return &hub{
 		active:   map[string]int64{},
-		passive:  map[string]int64{},
+		passive:  passive,
 		watchers: map[string][]*watcher{},
 		ended:    map[core.State]int64{},
 	}
@@ -70,28 +71,18 @@ func (h *hub) restarted(t *protocol.Task) {
 	h.count(t)
 }
 
-// count records whether a version of a task is active. It ignores a version that is older than the recorded
-// version.
+// count records whether the newest version of a task is active.
 func (h *hub) count(t *protocol.Task) {
-	switch active := t.Due != 0 && !protocol.OnlyWaits(t); {
-	case active && h.passive[t.OrderID] < t.Version:
-		h.active[t.OrderID] = max(h.active[t.OrderID], t.Version)
-	case !active && h.active[t.OrderID] < t.Version:
-		delete(h.active, t.OrderID)
-		h.passivate(t)
-	}
-}
-
-func (h *hub) passivate(t *protocol.Task) {
-	if h.passive[t.OrderID] >= t.Version {
+	passive, _ := h.passive.Peek(t.OrderID)
+	if t.Version <= max(passive, h.active[t.OrderID]) {
 		return
 	}
-	if _, known := h.passive[t.OrderID]; !known {
-		delete(h.passive, h.order[h.next])
-		h.order[h.next] = t.OrderID
-		h.next = (h.next + 1) % len(h.order)
+	if t.Due != 0 && !protocol.OnlyWaits(t) {
+		h.active[t.OrderID] = t.Version
+		return
 	}
-	h.passive[t.OrderID] = t.Version
+	delete(h.active, t.OrderID)
+	h.passive.Add(t.OrderID, t.Version)
 }
 
 func (h *hub) activeOrders() int {

@@ -3,6 +3,7 @@ package embedded
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,9 +27,9 @@ type telemetry struct {
 	orders    *prometheus.HistogramVec
 	steps     *prometheus.HistogramVec
 	replies   *prometheus.CounterVec
-	commits   prometheus.Histogram
-	group     prometheus.Histogram
-	sweeps    prometheus.Histogram
+	commits   prometheus.Observer
+	group     prometheus.Observer
+	sweeps    prometheus.Observer
 	swept     prometheus.Gauge
 	handBacks prometheus.Counter
 	inError   *prometheus.GaugeVec
@@ -43,55 +44,40 @@ func newMetrics(s *Runtime) *telemetry {
 	registry.MustRegister(collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), present{s})
 	with := promauto.With(registry)
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return with.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+	}
+	gauge := func(name, help string, labels ...string) *prometheus.GaugeVec {
+		return with.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
+	}
+	histogram := func(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+		return with.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
+	}
 	return &telemetry{
 		registry: registry,
-		ended: with.NewCounterVec(prometheus.CounterOpts{
-			Name: "stepkeeper_orders_ended_total",
-			Help: "Orders that came to an end, or to Error, since the start.",
-		}, []string{"workflow", "state"}),
-		orders: with.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "stepkeeper_order_duration_seconds",
-			Help: "Time from an order's receipt to its end.", Buckets: seconds,
-		}, []string{"workflow", "state"}),
-		steps: with.NewHistogramVec(prometheus.HistogramOpts{
-			Name:    "stepkeeper_step_duration_seconds",
-			Help:    "Time from a step's first claim to its end, of orders that were processed.",
-			Buckets: seconds,
-		}, []string{"workflow", "step"}),
-		replies: with.NewCounterVec(prometheus.CounterOpts{
-			Name: "stepkeeper_replies_total",
-			Help: "Replies of agents by outcome; all but done are repeated, or failures.",
-		}, []string{"agent", "operation", "outcome"}),
-		commits: with.NewHistogram(prometheus.HistogramOpts{
-			Name:    "stepkeeper_commit_duration_seconds",
-			Help:    "Time that a group of writes took to be durable.",
-			Buckets: prometheus.ExponentialBuckets(0.0002, 2, 14),
-		}),
-		group: with.NewHistogram(prometheus.HistogramOpts{
-			Name: "stepkeeper_commit_group_size",
-			Help: "Writes that one commit carried.", Buckets: prometheus.ExponentialBuckets(1, 2, 10),
-		}),
-		sweeps: with.NewHistogram(prometheus.HistogramOpts{
-			Name:    "stepkeeper_sweep_duration_seconds",
-			Help:    "Time that a sweep of the Supervisor took.",
-			Buckets: prometheus.ExponentialBuckets(0.001, 4, 9),
-		}),
-		swept: with.NewGauge(prometheus.GaugeOpts{
-			Name: "stepkeeper_sweep_last_success_timestamp_seconds",
-			Help: "When a sweep last ended without an error.",
-		}),
-		handBacks: with.NewCounter(prometheus.CounterOpts{
-			Name: "stepkeeper_steps_overdue_total",
-			Help: "Steps that the Supervisor handed back, because no reply came in time.",
-		}),
-		inError: with.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "stepkeeper_orders_in_error",
-			Help: "Orders that wait for an operator, in Error or damaged; workflows without any are absent.",
-		}, []string{"workflow"}),
-		oldest: with.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "stepkeeper_oldest_in_error_seconds",
-			Help: "How long the oldest of these orders has been in Error.",
-		}, []string{"workflow"}),
+		ended: counter("stepkeeper_orders_ended_total",
+			"Orders that came to an end, or to Error, since the start.", "workflow", "state"),
+		orders: histogram("stepkeeper_order_duration_seconds",
+			"Time from an order's receipt to its end.", seconds, "workflow", "state"),
+		steps: histogram("stepkeeper_step_duration_seconds",
+			"Time from a step's first claim to its end, of orders that were processed.", seconds, "workflow", "step"),
+		replies: counter("stepkeeper_replies_total",
+			"Replies of agents by outcome; all but done are repeated, or failures.", "agent", "operation", "outcome"),
+		commits: histogram("stepkeeper_commit_duration_seconds",
+			"Time that a group of writes took to be durable.",
+			prometheus.ExponentialBuckets(0.0002, 2, 14)).WithLabelValues(),
+		group: histogram("stepkeeper_commit_group_size",
+			"Writes that one commit carried.", prometheus.ExponentialBuckets(1, 2, 10)).WithLabelValues(),
+		sweeps: histogram("stepkeeper_sweep_duration_seconds",
+			"Time that a sweep of the Supervisor took.", prometheus.ExponentialBuckets(0.001, 4, 9)).WithLabelValues(),
+		swept: gauge("stepkeeper_sweep_last_success_timestamp_seconds",
+			"When a sweep last ended without an error.").WithLabelValues(),
+		handBacks: counter("stepkeeper_steps_overdue_total",
+			"Steps that the Supervisor handed back, because no reply came in time.").WithLabelValues(),
+		inError: gauge("stepkeeper_orders_in_error",
+			"Orders that wait for an operator, in Error or damaged; workflows without any are absent.", "workflow"),
+		oldest: gauge("stepkeeper_oldest_in_error_seconds",
+			"How long the oldest of these orders has been in Error.", "workflow"),
 	}
 }
 
@@ -154,35 +140,6 @@ func (m *telemetry) stopped(by map[string]port.Stopped) {
 // present collects the metrics that are computed at each request to GET /metrics.
 type present struct{ *Runtime }
 
-var (
-	ordersNow = prometheus.NewDesc("stepkeeper_orders", "Stored orders by state.", []string{"state"}, nil)
-	activeNow = prometheus.NewDesc("stepkeeper_orders_active",
-		"Orders that count against --max-open: not at rest, and not only waiting.", nil, nil)
-	activeMost = prometheus.NewDesc("stepkeeper_orders_active_limit",
-		"Number of active orders from which new ones are refused (--max-open).", nil, nil)
-	messagesNow = prometheus.NewDesc("stepkeeper_queue_messages",
-		"Messages in a queue: visible, in flight, or delayed.", []string{"queue", "state"}, nil)
-	oldestNow = prometheus.NewDesc("stepkeeper_queue_oldest_seconds",
-		"Age of the oldest visible message of a queue.", []string{"queue"}, nil)
-	eventsNow = prometheus.NewDesc("stepkeeper_messages_total",
-		"Messages that were ignored, refused, returned to the queue or quarantined, since the start.",
-		[]string{"what", "reason"}, nil)
-	callsNow = prometheus.NewDesc("stepkeeper_agent_requests_total",
-		"Requests that an agent of this process ended, by outcome.", []string{"agent", "outcome"}, nil)
-	inFlightNow = prometheus.NewDesc("stepkeeper_agent_requests_in_flight",
-		"Requests that an agent of this process works at.", []string{"agent"}, nil)
-	breakersNow = prometheus.NewDesc("stepkeeper_breaker_open",
-		"1 during an outage in which the circuit breaker of an operation is open.", []string{"agent", "operation"},
-		nil)
-	lagNow = prometheus.NewDesc("stepkeeper_sweep_lag_seconds",
-		"How long the most overdue order has been due.", nil, nil)
-	panicsNow = prometheus.NewDesc("stepkeeper_panics_total",
-		"Caught panics; the log has the stack of each. Report them.", nil,
-		nil)
-	unattendedNow = prometheus.NewDesc("stepkeeper_queues_unattended",
-		"Queues of requests without a consumer.", nil, nil)
-)
-
 // Describe sends no descriptions. The registry then accepts all metrics that Collect sends.
 func (p present) Describe(chan<- *prometheus.Desc) {}
 
@@ -199,70 +156,100 @@ func (p present) collect(to chan<- prometheus.Metric) {
 	p.collectQueues(ctx, to)
 	p.counts.Range(func(key, n any) bool {
 		what, reason, _ := strings.Cut(key.(string), ": ")
-		to <- prometheus.MustNewConstMetric(eventsNow, prometheus.CounterValue, float64(n.(*counter).Load()),
-			what, reason)
+		put(to, prometheus.CounterValue, "stepkeeper_messages_total",
+			"Messages that were ignored, refused, returned to the queue or quarantined, since the start.",
+			float64(n.(*counter).Load()), "what", what, "reason", reason)
 		return true
 	})
 	p.collectAgents(ctx, to)
-	to <- prometheus.MustNewConstMetric(panicsNow, prometheus.CounterValue, float64(port.Panics()))
+	put(to, prometheus.CounterValue, "stepkeeper_panics_total",
+		"Caught panics; the log has the stack of each. Report them.", float64(port.Panics()))
 }
 
-func gauge(to chan<- prometheus.Metric, d *prometheus.Desc, v float64, labels ...string) {
-	to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+// put sends a metric with its labels, which are pairs of a name and a value.
+func put(to chan<- prometheus.Metric, kind prometheus.ValueType, name, help string, value float64, labels ...string) {
+	var names, values []string
+	for pair := range slices.Chunk(labels, 2) {
+		names = append(names, pair[0])
+		values = append(values, pair[1])
+	}
+	to <- prometheus.MustNewConstMetric(prometheus.NewDesc(name, help, names, nil), kind, value, values...)
+}
+
+func gauge(to chan<- prometheus.Metric, name, help string, value float64, labels ...string) {
+	put(to, prometheus.GaugeValue, name, help, value, labels...)
+}
+
+// failed makes the registry report an error beside the other metrics.
+func failed(to chan<- prometheus.Metric, err error) {
+	to <- prometheus.NewInvalidMetric(prometheus.NewInvalidDesc(err), err)
 }
 
 func (p present) collectOrders(ctx context.Context, to chan<- prometheus.Metric) {
 	states, err := p.store.States(ctx)
 	if err != nil {
-		to <- prometheus.NewInvalidMetric(ordersNow, err)
+		failed(to, err)
 	}
 	for state, n := range states {
-		gauge(to, ordersNow, float64(n), state)
+		gauge(to, "stepkeeper_orders", "Stored orders by state.", float64(n), "state", state)
 	}
-	gauge(to, activeNow, float64(p.hub.activeOrders()))
-	gauge(to, activeMost, float64(p.options.MaxOpen))
+	gauge(to, "stepkeeper_orders_active", "Orders that count against --max-open: not at rest, and not only waiting.",
+		float64(p.hub.activeOrders()))
+	gauge(to, "stepkeeper_orders_active_limit",
+		"Number of active orders from which new ones are refused (--max-open).", float64(p.options.MaxOpen))
 	lag := core.Duration(0) // The lag is computed here, because the last sweep may be long ago.
 	overdue, err := p.overdue(ctx)
 	if err != nil {
-		to <- prometheus.NewInvalidMetric(lagNow, err)
+		failed(to, err)
 		return
 	}
 	if overdue.Orders > 0 {
 		lag = core.TimeOf(p.clock.Now()).Sub(overdue.Since)
 	}
-	gauge(to, lagNow, lag.Std().Seconds())
+	gauge(to, "stepkeeper_sweep_lag_seconds", "How long the most overdue order has been due.", lag.Std().Seconds())
 }
 
 func (p present) collectQueues(ctx context.Context, to chan<- prometheus.Metric) {
-	gauge(to, unattendedNow, float64(len(p.Unattended(ctx))))
+	gauge(to, "stepkeeper_queues_unattended", "Queues of requests without a consumer.",
+		float64(len(p.Unattended(ctx))))
 	for _, name := range p.queues.names() {
-		q, err := p.queues.Queue(name)
+		depth, err := p.queues.ours(name).Depth(ctx)
 		if err != nil {
+			failed(to, err)
 			continue
 		}
-		depth, err := q.Depth(ctx)
-		if err != nil {
-			to <- prometheus.NewInvalidMetric(messagesNow, err)
-			continue
+		for state, n := range map[string]int{
+			"visible": depth.Visible, "in-flight": depth.InFlight, "delayed": depth.Delayed,
+		} {
+			gauge(to, "stepkeeper_queue_messages", "Messages in a queue: visible, in flight, or delayed.", float64(n),
+				"queue", name, "state", state)
 		}
-		gauge(to, messagesNow, float64(depth.Visible), name, "visible")
-		gauge(to, messagesNow, float64(depth.InFlight), name, "in-flight")
-		gauge(to, messagesNow, float64(depth.Delayed), name, "delayed")
-		gauge(to, oldestNow, depth.Oldest.Seconds(), name)
+		gauge(to, "stepkeeper_queue_oldest_seconds", "Age of the oldest visible message of a queue.",
+			depth.Oldest.Seconds(), "queue", name)
 	}
 }
 
 func (p present) collectAgents(ctx context.Context, to chan<- prometheus.Metric) {
 	outages, err := p.outages(ctx)
 	if err != nil {
-		to <- prometheus.NewInvalidMetric(breakersNow, err)
+		failed(to, err)
 	}
 	open := map[[2]string]float64{}
 	for _, a := range p.agents {
-		if a.pump != nil {
-			for operation := range a.pump.Worker.Stats().Breakers {
-				open[[2]string{a.name, operation}] = 0
+		if a.pump == nil {
+			continue
+		}
+		for operation := range a.pump.Worker.Stats().Breakers {
+			open[[2]string{a.name, operation}] = 0
+		}
+		for name, n := range a.stats() {
+			if name == "in-flight" {
+				gauge(to, "stepkeeper_agent_requests_in_flight", "Requests that an agent of this process works at.",
+					float64(n), "agent", a.name)
+				continue
 			}
+			put(to, prometheus.CounterValue, "stepkeeper_agent_requests_total",
+				"Requests that an agent of this process ended, by outcome.", float64(n), "agent", a.name, "outcome", name)
 		}
 	}
 	for _, o := range outages {
@@ -271,18 +258,8 @@ func (p present) collectAgents(ctx context.Context, to chan<- prometheus.Metric)
 		}
 	}
 	for of, value := range open {
-		gauge(to, breakersNow, value, of[0], of[1])
-	}
-	for _, a := range p.agents {
-		if a.pump == nil {
-			continue
-		}
-		for name, n := range a.stats() {
-			if name == "in-flight" {
-				gauge(to, inFlightNow, float64(n), a.name)
-				continue
-			}
-			to <- prometheus.MustNewConstMetric(callsNow, prometheus.CounterValue, float64(n), a.name, name)
-		}
+		gauge(to, "stepkeeper_breaker_open",
+			"1 during an outage in which the circuit breaker of an operation is open.", value,
+			"agent", of[0], "operation", of[1])
 	}
 }

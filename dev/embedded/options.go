@@ -40,9 +40,9 @@ type Options struct {
 	// NewTokenKey makes the runtime create a new key for the tokens of answers (P39, a token is an answer's
 	// permission). Tokens of the previous key stay valid for 400 days.
 	NewTokenKey bool
-	OnAlert     OnAlert     // receivers of alerts besides the log
-	Tracer      port.Tracer // nil means no tracing
-	Log         *slog.Logger
+	OnAlert     OnAlert      // receivers of alerts besides the log
+	Tracer      port.Tracer  // nil means no tracing
+	Log         *slog.Logger // see Bounded; nil means the default logger
 	Clock       port.Timer
 	Version     string // version of the program, for the OpenAPI document
 	// Pages returns a handler of web pages. Run serves the pages on Listen, under the patterns in PagePaths.
@@ -75,7 +75,7 @@ func (o Options) withDefaults() Options {
 	o.MaxOpen = cmp.Or(o.MaxOpen, 20_000)
 	o.SweepEvery = cmp.Or(o.SweepEvery, 500*time.Millisecond)
 	o.StatisticsEvery = cmp.Or(o.StatisticsEvery, 10*time.Second)
-	o.Log = cmp.Or(o.Log, slog.Default())
+	o.Log = slog.New(Bounded(cmp.Or(o.Log, slog.Default()).Handler()))
 	o.Clock = cmp.Or[port.Timer](o.Clock, port.ClockFunc(time.Now))
 	o.Listen = cmp.Or(o.Listen, "127.0.0.1:8377")
 	return o

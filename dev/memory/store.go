@@ -6,9 +6,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -17,19 +15,27 @@ import (
 // Store implements port.Store in memory, for tests. List and Due visit all records. A Store is safe for
 // concurrent use.
 type Store struct {
+	exclusive
 	shards int
+	rows   map[string]row
+	seq    int64
+}
 
-	mu   sync.RWMutex
-	rows map[string]*row
-	seq  int64
+// row holds the data of one ID. Code never changes a record or a content in place, so a copy of a row keeps its
+// content.
+type row struct {
+	record  *port.Record // nil if no record was stored, or if the record has expired
+	content []byte       // content of the order, if the record does not contain it
+	ended   bool         // true if the record has expired; the ID stays known (P26, an ID never runs twice)
+	seq     int64        // order of creation, for rows that were created in the same millisecond
 }
 
 // NewStore returns an empty store. Its due index has the given number of shards, at least 1.
 func NewStore(shards int) *Store {
-	return &Store{shards: max(shards, 1), rows: map[string]*row{}}
+	return &Store{shards: max(shards, 1), rows: map[string]row{}}
 }
 
-func newestFirst(a, b *row) int {
+func newestFirst(a, b row) int {
 	return cmp.Or(b.record.Created.Compare(a.record.Created), cmp.Compare(b.seq, a.seq))
 }
 
@@ -39,142 +45,148 @@ func (s *Store) Shards() int { return s.shards }
 // Commit executes the writes in sequence. Each write has its own condition (P8, every commit is conditional).
 func (s *Store) Commit(ctx context.Context, writes []port.Write) []error {
 	errs := make([]error, len(writes))
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	for i := range writes {
-		if err := ctx.Err(); err != nil {
-			errs[i] = err
-			continue
-		}
-		errs[i] = s.commit(&writes[i])
+		errs[i] = s.do(ctx, func() error { return s.commit(&writes[i]) })
 	}
 	return errs
 }
 
+// commit executes one conditional write. An update does not change Workflow, Created and Hash.
 func (s *Store) commit(w *port.Write) error {
-	var next row
-	if stored := s.rows[w.Record.ID]; stored != nil {
-		next = *stored
-	} else {
-		s.seq++
-		next.seq = s.seq
-	}
-	if err := next.write(w); err != nil {
+	if err := port.CheckWrite(w); err != nil {
 		return err
 	}
-	s.rows[w.Record.ID] = &next
+	id := w.Record.ID
+	next := copyRecord(&w.Record)
+	if w.Expected > 0 {
+		stored, err := s.at(id, w.Expected)
+		if err != nil {
+			return err
+		}
+		next.Workflow = stored.record.Workflow
+		next.Created = stored.record.Created
+		next.Hash = stored.record.Hash
+		stored.record = next
+		s.rows[id] = stored
+		return nil
+	}
+	if _, known := s.rows[id]; known {
+		return fmt.Errorf("task %q: %w", id, port.ErrExists)
+	}
+	next.Hash = w.Hash
+	s.seq++
+	s.rows[id] = row{record: next, content: bytes.Clone(w.Content), seq: s.seq}
 	return nil
+}
+
+// at returns the row of a task that has the given version.
+func (s *Store) at(id string, version int64) (row, error) {
+	r := s.rows[id]
+	switch {
+	case r.record == nil:
+		return r, fmt.Errorf("task %q: %w", id, port.ErrNotFound)
+	case r.record.Version != version:
+		return r, fmt.Errorf("task %q has version %d, expected was %d: %w", id, r.record.Version, version,
+			port.ErrConflict)
+	}
+	return r, nil
 }
 
 // Place moves the record to another place in the due index.
 func (s *Store) Place(ctx context.Context, id string, version int64, bucket port.Bucket, at time.Time) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var next row
-	if stored := s.rows[id]; stored != nil {
-		next = *stored
-	}
-	if err := next.place(id, version, bucket, at); err != nil {
-		return err
-	}
-	s.rows[id] = &next
-	return nil
+	return s.do(ctx, func() error {
+		r, err := s.at(id, version)
+		if err != nil {
+			return err
+		}
+		next := *r.record
+		next.Bucket = bucket
+		next.IndexAt = at
+		r.record = copyRecord(&next)
+		s.rows[id] = r
+		return nil
+	})
 }
 
 // Forget removes records and keeps their IDs, as if the records had expired (P26, an ID never runs twice).
 // It ignores unknown IDs.
 func (s *Store) Forget(ctx context.Context, ids []string) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, id := range ids {
-		if r := s.rows[id]; r != nil {
-			*r = row{ended: r.known()}
+	return s.do(ctx, func() error {
+		for _, id := range ids {
+			if _, known := s.rows[id]; known {
+				s.rows[id] = row{ended: true}
+			}
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // Load returns a copy of each record. The record is nil for an unknown ID. If ctx has ended, each error is
 // the error of ctx. Otherwise all errors are nil.
 func (s *Store) Load(ctx context.Context, ids []string) ([]*port.Record, []error) {
 	records := make([]*port.Record, len(ids))
-	if err := ctx.Err(); err != nil {
-		return records, slices.Repeat([]error{err}, len(ids))
-	}
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	for i, id := range ids {
-		if r := s.rows[id]; r != nil {
-			records[i] = r.load()
+	err := s.do(ctx, func() error {
+		for i, id := range ids {
+			if r := s.rows[id]; r.record != nil {
+				records[i] = copyRecord(r.record)
+			}
 		}
-	}
-	return records, make([]error, len(ids))
+		return nil
+	})
+	return records, slices.Repeat([]error{err}, len(ids))
 }
 
 // Content returns a copy of the content that is stored outside the record.
-func (s *Store) Content(ctx context.Context, id, hash string) ([]byte, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if r := s.rows[id]; r != nil && r.content != nil && r.hash == hash {
-		return bytes.Clone(r.content), nil
-	}
-	return nil, fmt.Errorf("content of order %q: %w", id, port.ErrNotFound)
+func (s *Store) Content(ctx context.Context, id, hash string) (content []byte, err error) {
+	err = s.do(ctx, func() error {
+		r := s.rows[id]
+		if r.record == nil || r.content == nil || r.record.Hash != hash {
+			return fmt.Errorf("content of order %q: %w", id, port.ErrNotFound)
+		}
+		content = bytes.Clone(r.content)
+		return nil
+	})
+	return content, err
 }
 
 // Erase removes the content that is stored outside the record.
 func (s *Store) Erase(ctx context.Context, id, hash string) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if r := s.rows[id]; r != nil && r.hash == hash {
-		r.content = nil
-	}
-	return nil
+	return s.do(ctx, func() error {
+		if r := s.rows[id]; r.record != nil && r.record.Hash == hash {
+			r.content = nil
+			s.rows[id] = r
+		}
+		return nil
+	})
 }
 
 // Ended reports whether the record of the ID has expired.
-func (s *Store) Ended(ctx context.Context, id string) (bool, error) {
-	if err := ctx.Err(); err != nil {
-		return false, err
-	}
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	r := s.rows[id]
-	return r != nil && r.ended, nil
+func (s *Store) Ended(ctx context.Context, id string) (ended bool, err error) {
+	err = s.do(ctx, func() error {
+		ended = s.rows[id].ended
+		return nil
+	})
+	return ended, err
 }
 
 // Due returns the due entries of one shard, earliest first. The entries are never stale.
 func (s *Store) Due(ctx context.Context, bucket port.Bucket, shard int, before time.Time, after *port.Due,
 	limit int,
-) ([]port.Due, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	var found []port.Due
-	for id, r := range s.rows {
-		if r.record == nil || r.record.Bucket != bucket || r.record.IndexAt.After(before) ||
-			port.ShardOf(id, s.shards) != shard {
-			continue
+) (found []port.Due, err error) {
+	err = s.do(ctx, func() error {
+		for id, r := range s.rows {
+			if r.record == nil || r.record.Bucket != bucket || r.record.IndexAt.After(before) ||
+				port.ShardOf(id, s.shards) != shard {
+				continue
+			}
+			if d := (port.Due{ID: id, At: r.record.IndexAt}); after == nil || EarliestFirst(d, *after) > 0 {
+				found = append(found, d)
+			}
 		}
-		if d := (port.Due{ID: id, At: r.record.IndexAt}); after == nil || EarliestFirst(d, *after) > 0 {
-			found = append(found, d)
-		}
-	}
+		return nil
+	})
 	slices.SortFunc(found, EarliestFirst)
-	return found[:max(0, min(limit, len(found)))], nil
+	return found[:max(0, min(limit, len(found)))], err
 }
 
 // EarliestFirst compares two index entries by time and then by ID.
@@ -183,30 +195,21 @@ func EarliestFirst(a, b port.Due) int {
 }
 
 // List returns a page of the selected records. It supports every combination of conditions.
-func (s *Store) List(ctx context.Context, q port.Query) (port.Page, error) {
-	var page port.Page
-	if err := ctx.Err(); err != nil {
+func (s *Store) List(ctx context.Context, q port.Query) (page port.Page, err error) {
+	start, err := port.CheckQuery(&q)
+	if err != nil {
 		return page, err
 	}
-	if q.Limit < 1 || q.Limit > 1000 {
-		return page, fmt.Errorf("listing with limit %d: give 1 to 1000", q.Limit)
-	}
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	var start *row
-	if q.Cursor != "" {
-		var err error
-		start, err = parseCursor(q.Cursor)
-		if err != nil {
-			return page, err
+	var rows []row
+	err = s.do(ctx, func() error {
+		for _, r := range s.rows {
+			if r.record != nil && q.Selects(r.record) && (q.Cursor == "" ||
+				cmp.Or(cmp.Compare(start.Created, r.record.Created.UnixMilli()), cmp.Compare(start.Number, r.seq)) > 0) {
+				rows = append(rows, r)
+			}
 		}
-	}
-	var rows []*row
-	for _, r := range s.rows {
-		if r.record != nil && (start == nil || newestFirst(start, r) < 0) && q.Selects(r.record) {
-			rows = append(rows, r)
-		}
-	}
+		return nil
+	})
 	slices.SortFunc(rows, newestFirst)
 	if q.Oldest {
 		rows = rows[max(len(rows)-1, 0):]
@@ -214,30 +217,13 @@ func (s *Store) List(ctx context.Context, q port.Query) (port.Page, error) {
 	}
 	if len(rows) > q.Limit {
 		rows = rows[:q.Limit]
-		page.Next = cursor(rows[q.Limit-1])
+		last := rows[q.Limit-1]
+		page.Next = port.Position{Created: last.record.Created.UnixMilli(), Number: last.seq}.Cursor()
 	}
 	for _, r := range rows {
-		page.Records = append(page.Records, *r.load())
+		page.Records = append(page.Records, *copyRecord(r.record))
 	}
-	return page, nil
-}
-
-func cursor(r *row) string {
-	return strconv.FormatInt(r.record.Created.UnixMilli(), 36) + "." + strconv.FormatInt(r.seq, 36)
-}
-
-func parseCursor(text string) (*row, error) {
-	created, seq, _ := strings.Cut(text, ".")
-	ms, err := strconv.ParseInt(created, 36, 64)
-	if err == nil {
-		var n int64
-		n, err = strconv.ParseInt(seq, 36, 64)
-		if err == nil {
-			return &row{record: &port.Record{Created: time.UnixMilli(ms).UTC()}, seq: n}, nil
-		}
-	}
-	return nil, fmt.Errorf("%w: %.40q is not one of a page of this store; start again without a cursor",
-		port.ErrCursor, text)
+	return page, err
 }
 
 // copyRecord copies the record and its document. It cuts times to milliseconds, as every store does.

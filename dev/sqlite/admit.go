@@ -139,8 +139,8 @@ func (f found) source(file string) string {
 }
 
 func useLog(w *writer) error {
-	mode, err := only[string](w, "PRAGMA journal_mode=wal")
-	if err == nil && mode != "wal" {
+	mode, err := w.first("PRAGMA journal_mode=wal")
+	if err == nil && (len(mode) == 0 || mode[0] != "wal") {
 		err = fmt.Errorf(
 			"the write-ahead log cannot be used here, SQLite answers %q; choose a folder on a local disk",
 			mode)

@@ -6,8 +6,31 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
+
+// head contains the columns of a stored task that the committer needs to replace the task.
+type head struct {
+	row, version int64
+	state        string
+	bucket       port.Bucket
+	indexAt      int64 // milliseconds since the epoch; not meaningful for a task at rest
+}
+
+// heads contains the heads of running tasks by ID, so that a commit does not read them from the database. It includes
+// the writes of the transaction that runs, and is emptied if this transaction fails.
+type heads = simplelru.LRU[string, *head]
+
+// newHeads returns heads for the given number of tasks. If the number is below 1, it stays empty.
+func newHeads(size int) *heads {
+	all, _ := simplelru.NewLRU[string, *head](max(size, 1), nil) // cannot fail, because the size is at least 1
+	if size < 1 {
+		all.Resize(0)
+	}
+	return all
+}
 
 // Commit executes the writes in sequence, in one transaction. Each write has its own condition (P8, every
 // commit is conditional).
@@ -65,7 +88,7 @@ func (s *Store) create(tx *transaction, w *port.Write) (refusal, err error) {
 	if err != nil {
 		return nil, err
 	}
-	tx.heads[r.ID] = headOf(row, r)
+	tx.keep(row, r)
 	return nil, nil
 }
 
@@ -102,21 +125,22 @@ func (s *Store) replace(tx *transaction, w *port.Write) (refusal, err error) {
 	if n != 1 { // the condition in the statement decides, because the cached head may be old
 		return fmt.Errorf("task %q is not at version %d: %w", r.ID, w.Expected, port.ErrConflict), nil
 	}
-	tx.heads[r.ID] = headOf(h.row, r)
+	tx.keep(h.row, r)
 	return nil, nil
 }
 
-func headOf(row int64, r *port.Record) *head {
-	return &head{row, r.Version, r.State, r.Bucket, millis(r.IndexAt)}
+// keep keeps the head of a running task. A task at rest seldom changes.
+func (tx *transaction) keep(row int64, r *port.Record) {
+	if r.Bucket == port.NoBucket {
+		tx.heads.Remove(r.ID)
+		return
+	}
+	tx.heads.Add(r.ID, &head{row, r.Version, r.State, r.Bucket, millis(r.IndexAt)})
 }
 
-// head returns the head of a task: the columns that replace needs. The head includes the writes of this
-// transaction. It is nil if there is no task.
+// head returns the head of a task. It is nil if there is no task.
 func (tx *transaction) head(id string) (*head, error) {
-	if h, known := tx.heads[id]; known {
-		return h, nil
-	}
-	if h := tx.cache.get(id); h != nil {
+	if h, known := tx.heads.Get(id); known {
 		return h, nil
 	}
 	v, err := tx.first("SELECT row, version, state, bucket, index_at FROM orders WHERE id=? AND created IS NOT NULL",
@@ -165,7 +189,7 @@ func (s *Store) Place(ctx context.Context, id string, version int64, bucket port
 			refusal = fmt.Errorf("task %q is not at version %d: %w", id, version, port.ErrConflict)
 			return nil
 		}
-		tx.heads[id] = headOf(h.row, r)
+		tx.keep(h.row, r)
 		return nil
 	})
 	return cmp.Or(err, refusal)
@@ -198,7 +222,7 @@ func (tx *transaction) expire(row int64, id string) error {
 			return err
 		}
 	}
-	tx.heads[id] = nil
+	tx.heads.Remove(id)
 	return nil
 }
 

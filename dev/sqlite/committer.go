@@ -21,9 +21,8 @@ type operation func(tx *transaction) error
 // transaction is the state that the operations of a group share.
 type transaction struct {
 	*writer
-	cache  cache            // heads (columns) of stored tasks
-	heads  map[string]*head // heads of tasks that this transaction has written; nil for a removed task
-	stored []func()         // called after the commit is on the disk, and before the callers return
+	heads  *heads
+	stored []func() // called after the commit is on the disk, and before the callers return
 }
 
 // maxGroup limits the number of operations in a transaction. It therefore limits the time that an operation
@@ -40,7 +39,7 @@ type committer struct {
 	refused  error                                // the file cannot be written, or is damaged
 	writer   *writer
 	sequence sequence
-	cache    cache  // used only by the committer; filled after the tasks are on the disk
+	heads    *heads
 	spare    []*job // empty, for the next group
 
 	mu      sync.Mutex
@@ -183,12 +182,7 @@ func (c *committer) gather() {
 // carryOut commits a group and returns the results. If the commit fails, carryOut commits each operation
 // alone. An operation that panics, or that SQLite refuses, then does not affect the other operations.
 func (c *committer) carryOut(group []*job) {
-	var err error
-	if panicked := port.Guard(nil, "a commit",
-		func() error { err = c.transact(group); return nil }); panicked != nil {
-		err = panicked // the group may be stored or not
-		_ = port.Guard(nil, "a rollback", func() error { return c.abort(panicked) })
-	}
+	err := port.Guard(nil, "a commit", func() error { return c.transact(group) })
 	if err != nil && len(group) > 1 {
 		for i := range group {
 			c.carryOut(group[i : i+1])
@@ -201,69 +195,65 @@ func (c *committer) carryOut(group []*job) {
 	}
 }
 
+// transact commits a group. After a panic of SQLite, the group may be stored or not.
 func (c *committer) transact(group []*job) error {
-	tx := &transaction{writer: c.writer, cache: c.cache, heads: make(map[string]*head, len(group))}
+	tx := &transaction{writer: c.writer, heads: c.heads}
 	began := time.Now()
 	if err := c.store.present(); err != nil {
 		return c.store.unavailable(err)
 	}
-	if _, err := c.writer.exec("BEGIN IMMEDIATE"); err != nil {
+	if _, err := tx.exec("BEGIN IMMEDIATE"); err != nil {
 		return c.store.unavailable(err)
 	}
-	changed := false
-	err := port.Guard(nil, "a write", func() (err error) { changed, err = c.write(tx, group); return err })
+	committed := false
+	defer func() {
+		if !committed {
+			_, _ = tx.exec("ROLLBACK") // SQLite may have rolled back already
+			c.heads.Purge()
+		}
+	}()
+	err := port.Guard(nil, "a write", func() error { return c.write(tx, group) })
+	changed := tx.changed
+	if err == nil {
+		_, err = tx.exec("COMMIT")
+	}
 	if err != nil {
-		return c.abort(err)
+		return c.store.unavailable(err)
 	}
-	if _, err := c.writer.exec("COMMIT"); err != nil {
-		return c.abort(err)
-	}
+	committed = true
 	if changed {
 		c.sequence.last++
 		c.sequence.answered()
 	}
 	if err := c.store.present(); err != nil { // the commit may be in a removed file
-		c.cache.Purge()
+		c.heads.Purge()
 		return c.store.explained(err)
 	}
-	if port.Guard(nil, "a commit's report",
-		func() error { c.report(tx, len(group), time.Since(began)); return nil }) != nil {
-		c.cache.Purge() // the cache may lack commits that are on the disk
-	}
+	_ = port.Guard(nil, "a commit's report", func() error { c.report(tx, len(group), time.Since(began)); return nil })
 	return nil
 }
 
 // write executes the operations. It counts the commit if they have changed a row.
-func (c *committer) write(tx *transaction, group []*job) (changed bool, err error) {
+func (c *committer) write(tx *transaction, group []*job) error {
 	tx.changed = false
 	for _, j := range group {
 		if err := j.operation(tx); err != nil {
-			return false, err
+			return err
 		}
 	}
-	if tx.changed {
-		_, err = tx.exec("UPDATE settings SET value=? WHERE name='commits'", c.sequence.last+1)
+	if !tx.changed {
+		return nil
 	}
-	return tx.changed, err
+	_, err := tx.exec("UPDATE settings SET value=? WHERE name='commits'", c.sequence.last+1)
+	return err
 }
 
-// report updates the cache and calls the functions that wait for the commit. The transaction is already on
-// the disk.
+// report calls the functions that wait for the commit.
 func (c *committer) report(tx *transaction, writes int, took time.Duration) {
-	for id, h := range tx.heads {
-		c.cache.put(id, h)
-	}
 	for _, stored := range tx.stored {
 		stored()
 	}
 	if c.reported != nil {
 		c.reported(writes, took)
 	}
-}
-
-// abort rolls the transaction back. It ignores the error of the rollback, because SQLite may have rolled back
-// already.
-func (c *committer) abort(cause error) error {
-	_, _ = c.writer.exec("ROLLBACK")
-	return c.store.unavailable(cause)
 }

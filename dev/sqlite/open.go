@@ -189,7 +189,7 @@ func (s *Store) open(ctx context.Context, file string, o Options) error {
 	if err != nil {
 		return err
 	}
-	s.committer = &committer{store: s, reported: o.Committed, cache: newCache(o.Heads), writable: make(chan struct{})}
+	s.committer = &committer{store: s, reported: o.Committed, heads: newHeads(o.Heads), writable: make(chan struct{})}
 	checking, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s.checking.stop = stop
 	s.checking.ended.Go(func() {

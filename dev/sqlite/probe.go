@@ -45,10 +45,17 @@ func (s *Store) probe() error {
 	written := make(chan error, 1)
 	go func() { // it stays if the disk never answers
 		written <- port.Guard(nil, "a probe", func() error {
-			if err := s.committer.do(ctx, addProbe); err != nil {
+			err := s.committer.do(ctx, func(tx *transaction) error {
+				_, err := tx.exec("INSERT OR REPLACE INTO probe VALUES(1, zeroblob(?))", port.MaxOrder)
+				return err
+			})
+			if err != nil {
 				return err
 			}
-			return s.committer.do(ctx, dropProbe)
+			return s.committer.do(ctx, func(tx *transaction) error {
+				_, err := tx.exec("DELETE FROM probe")
+				return err
+			})
 		})
 	}()
 	var err error
@@ -59,15 +66,5 @@ func (s *Store) probe() error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("a write has taken longer than %s: look at the disk", probeTime)
 	}
-	return err
-}
-
-func addProbe(tx *transaction) error {
-	_, err := tx.exec("INSERT OR REPLACE INTO probe VALUES(1, zeroblob(?))", port.MaxOrder)
-	return err
-}
-
-func dropProbe(tx *transaction) error {
-	_, err := tx.exec("DELETE FROM probe")
 	return err
 }

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -237,7 +236,7 @@ func (s *Store) List(ctx context.Context, q port.Query) (port.Page, error) {
 	var row int64
 	err = s.each(ctx, func(rows *sql.Rows) error {
 		if len(page.Records) == q.Limit {
-			page.Next = cursor(page.Records[q.Limit-1].Created, row)
+			page.Next = port.Position{Created: millis(page.Records[q.Limit-1].Created), Number: row}.Cursor()
 			return nil
 		}
 		r, err := scanRecord(rows, &row)
@@ -266,8 +265,9 @@ func (s *Store) rarer(ctx context.Context, q port.Query) (byState bool, err erro
 
 // listing returns the SQL of a query. A + before a column prevents SQLite from using the index of the column.
 func listing(q port.Query, byState bool) (query string, args []any, err error) {
-	if q.Limit < 1 || q.Limit > 1000 {
-		return "", nil, fmt.Errorf("listing with limit %d: give 1 to 1000", q.Limit)
+	start, err := port.CheckQuery(&q)
+	if err != nil {
+		return "", nil, err
 	}
 	conditions := []string{"t.created IS NOT NULL"}
 	where := func(condition string, values ...any) {
@@ -298,11 +298,7 @@ func listing(q port.Query, byState bool) (query string, args []any, err error) {
 		where("t.created>=?", ceiling(q.After))
 	}
 	if q.Cursor != "" {
-		created, row, err := parseCursor(q.Cursor)
-		if err != nil {
-			return "", nil, err
-		}
-		where("(t.created, t.row) < (?, ?)", created, row)
+		where("(t.created, t.row) < (?, ?)", start.Created, start.Number)
 	}
 	sorted := "t.created DESC, t.row DESC"
 	limit := q.Limit + 1
@@ -321,21 +317,4 @@ func ceiling(t time.Time) int64 {
 		ms++
 	}
 	return ms
-}
-
-func cursor(created time.Time, row int64) string {
-	return strconv.FormatInt(millis(created), 36) + "." + strconv.FormatInt(row, 36)
-}
-
-func parseCursor(text string) (created, row int64, err error) {
-	first, second, _ := strings.Cut(text, ".")
-	created, err = strconv.ParseInt(first, 36, 64)
-	if err == nil {
-		row, err = strconv.ParseInt(second, 36, 64)
-	}
-	if err != nil {
-		err = fmt.Errorf("%w: %.40q is not one of a page of this store; start again without a cursor",
-			port.ErrCursor, text)
-	}
-	return created, row, err
 }

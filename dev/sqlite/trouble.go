@@ -49,18 +49,10 @@ func (s *Store) explained(err error) error {
 		return fmt.Errorf("another program was interrupted while it changed the file, and left %s-journal: "+
 			"let sqlite3 undo the change, with: sqlite3 %[1]s 'PRAGMA quick_check': %[2]w", FileName, err)
 	}
+	if text := advice[number&0xff]; text != "" {
+		return fmt.Errorf("%s: %w", text, err)
+	}
 	switch number & 0xff {
-	case code.SQLITE_FULL:
-		return fmt.Errorf(
-			"the disk is full: make room for the data folder; a process that runs goes on by itself then: %w",
-			err)
-	case code.SQLITE_READONLY, code.SQLITE_PERM, code.SQLITE_CANTOPEN:
-		return fmt.Errorf(
-			"the data folder cannot be written: give the user that runs this the right to write there: %w",
-			err)
-	case code.SQLITE_IOERR:
-		return fmt.Errorf(
-			"the data folder cannot be read or written: look at the disk and its free space: %w", err)
 	case code.SQLITE_CORRUPT, code.SQLITE_NOTADB:
 		if !errors.Is(err, ErrDamaged) {
 			err = fmt.Errorf("%w: %w", ErrDamaged, err)
@@ -69,6 +61,17 @@ func (s *Store) explained(err error) error {
 		s.damage.CompareAndSwap(nil, &err)
 	}
 	return err
+}
+
+const unwritable = "the data folder cannot be written: give the user that runs this the right to write there"
+
+// advice contains the advice for codes of SQLite.
+var advice = map[int]string{
+	code.SQLITE_FULL:     "the disk is full: make room for the data folder; a process that runs goes on by itself then",
+	code.SQLITE_READONLY: unwritable,
+	code.SQLITE_PERM:     unwritable,
+	code.SQLITE_CANTOPEN: unwritable,
+	code.SQLITE_IOERR:    "the data folder cannot be read or written: look at the disk and its free space",
 }
 
 // fewDescriptors reports whether the process cannot open the files of a connection of SQLite.

@@ -47,21 +47,18 @@ func (w *writer) run(script string) error {
 	return err
 }
 
-func (w *writer) number(query string) (int64, error) { return only[int64](w, query) }
-
-func only[T any](w *writer, query string) (value T, err error) {
+// number returns the answer to a query for one number.
+func (w *writer) number(query string) (int64, error) {
 	row, err := w.first(query)
 	if err != nil {
-		return value, err
+		return 0, err
 	}
-	if len(row) == 0 {
-		return value, fmt.Errorf("no answer to %s", query)
+	if len(row) == 1 {
+		if n, ok := row[0].(int64); ok {
+			return n, nil
+		}
 	}
-	value, ok := row[0].(T)
-	if !ok {
-		return value, fmt.Errorf("unexpected answer %v to %s", row[0], query)
-	}
-	return value, nil
+	return 0, fmt.Errorf("unexpected answer %v to %s", row, query)
 }
 
 // prepare returns a statement with its arguments.

@@ -151,7 +151,7 @@ func identified(entries []entry) []sent {
 }
 
 func (c *call) receiptOf(q port.Queue, e *entry) (string, error) {
-	if e.ReceiptHandle == "" {
+	if e.ReceiptHandle == "" && e.ID == "" { // SQS calls a missing receipt of a batch invalid; its entries have IDs
 		return "", missing("ReceiptHandle")
 	}
 	return c.h.receiptOf(q.Name(), e.ReceiptHandle)
