@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"slices"
@@ -53,8 +54,17 @@ func fake(b build.Binary) error {
 
 const account, region = "123456789012", "eu-central-1"
 
+// newApp is an app that writes nothing but templates, which takes less time.
+func newApp(context map[string]any) awscdk.App {
+	all := map[string]any{"aws:cdk:disable-creation-stack-traces": true, "aws:cdk:disable-stack-trace": true}
+	maps.Copy(all, context)
+	return awscdk.NewApp(&awscdk.AppProps{
+		AnalyticsReporting: jsii.Bool(false), TreeMetadata: jsii.Bool(false), Context: &all,
+	})
+}
+
 func newStack(id string) (awscdk.App, awscdk.Stack) {
-	app := awscdk.NewApp(&awscdk.AppProps{AnalyticsReporting: jsii.Bool(false)})
+	app := newApp(nil)
 	return app, awscdk.NewStack(app, jsii.String(id), &awscdk.StackProps{
 		Env: &awscdk.Environment{Account: jsii.String(account), Region: jsii.String(region)},
 	})
@@ -73,6 +83,14 @@ func shop(stack awscdk.Stack) *infra.Props {
 	for _, name := range []string{"inventory", "payment", "shipping", "notification"} {
 		p.Agents[name] = infra.Agent{HTTP: "app/agents.yaml"}
 	}
+	return p
+}
+
+// small has the agent payment alone. It takes half of the time, for tests that look at something else than the example.
+func small(stack awscdk.Stack) *infra.Props {
+	p := shop(stack)
+	p.Workflows = []string{"testdata/small.yaml"}
+	p.Agents = map[string]infra.Agent{"payment": p.Agents["payment"]}
 	return p
 }
 
@@ -96,6 +114,46 @@ var unchanged = sync.OnceValue(func() any {
 	infra.NewStepkeeper(stack, "Engine", shop(stack))
 	return assertions.Template_FromStack(stack, nil).ToJSON()
 })
+
+// made are the variants that a test has asked for. Many tests look at a template that another one needs too.
+var made = map[string]*synthesised{}
+
+// synthesised is a variant's template, with what TestVariants shows of it.
+type synthesised struct {
+	template any
+	warnings []string
+	state    any // template of the stack of the state; nil means none
+}
+
+// ofVariant synthesises a variant once.
+func ofVariant(t *testing.T, name string) *synthesised {
+	t.Helper()
+	needNode(t)
+	if made[name] != nil {
+		return made[name]
+	}
+	v, there := variants(t)[name]
+	require.True(t, there, name)
+	_, stack := newStack("Test")
+	p := shop(stack)
+	v.change(stack, p)
+	engine := infra.NewStepkeeper(stack, "Engine", p)
+	if v.after != nil {
+		v.after(stack, engine)
+	}
+	s := &synthesised{template: assertions.Template_FromStack(stack, nil).ToJSON(), warnings: warnings(stack)}
+	if p.State != nil {
+		s.state = assertions.Template_FromStack(awscdk.Stack_Of(p.State.Construct), nil).ToJSON()
+	}
+	made[name] = s
+	return s
+}
+
+// templateOf is the template of a variant.
+func templateOf(t *testing.T, name string) tmpl {
+	t.Helper()
+	return parse(t, ofVariant(t, name).template)
+}
 
 func read(t *testing.T, stack awscdk.Stack) tmpl {
 	t.Helper()
