@@ -138,8 +138,8 @@ func inside(v any, path string) any {
 	return v
 }
 
-// settings are those whose resources need more than the policy has, each with its variant, and with the other settings of
-// that variant.
+// settings are those whose resources need more than the policy has, each with its variant, and with the other
+// settings of that variant.
 var settings = map[string][]string{
 	"Account":            {"account of an agent"},
 	"Billing":            {"billing"},

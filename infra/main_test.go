@@ -101,58 +101,50 @@ func template(t *testing.T, change func(stack awscdk.Stack, p *infra.Props)) tmp
 	if change == nil {
 		return parse(t, unchanged())
 	}
-	_, stack := newStack("Test")
-	p := shop(stack)
-	change(stack, p)
-	infra.NewStepkeeper(stack, "Engine", p)
-	return read(t, stack)
+	return read(t, synthesised(variant{change: change}).own)
 }
 
 // unchanged is the example as it is: a third of the tests look at it, and it takes seconds to make.
 var unchanged = sync.OnceValue(func() any {
-	_, stack := newStack("Test")
-	infra.NewStepkeeper(stack, "Engine", shop(stack))
-	return assertions.Template_FromStack(stack, nil).ToJSON()
+	nothing := func(awscdk.Stack, *infra.Props) {}
+	return assertions.Template_FromStack(synthesised(variant{change: nothing}).own, nil).ToJSON()
 })
 
-// made are the variants that a test has asked for. Many tests look at a template that another one needs too.
-var made = map[string]*synthesised{}
+// stacks are those of a variant; state is nil if it has no stack of its own.
+type stacks struct{ own, state awscdk.Stack }
 
-// synthesised is a variant's template, with what TestVariants shows of it.
-type synthesised struct {
-	template any
-	warnings []string
-	state    any // template of the stack of the state; nil means none
+func synthesised(v variant) (s stacks) {
+	_, s.own = newStack("Test")
+	p := shop(s.own)
+	v.change(s.own, p)
+	engine := infra.NewStepkeeper(s.own, "Engine", p)
+	if v.after != nil {
+		v.after(s.own, engine)
+	}
+	if p.State != nil {
+		s.state = awscdk.Stack_Of(p.State.Construct)
+	}
+	return s
 }
 
-// ofVariant synthesises a variant once.
-func ofVariant(t *testing.T, name string) *synthesised {
+// made are the variants that a test has asked for. Many tests look at a template that another one needs too.
+var made = map[string]stacks{}
+
+func ofVariant(t *testing.T, name string) stacks {
 	t.Helper()
 	needNode(t)
-	if made[name] != nil {
-		return made[name]
+	if made[name].own == nil {
+		v, there := variants(t)[name]
+		require.True(t, there, name)
+		made[name] = synthesised(v)
 	}
-	v, there := variants(t)[name]
-	require.True(t, there, name)
-	_, stack := newStack("Test")
-	p := shop(stack)
-	v.change(stack, p)
-	engine := infra.NewStepkeeper(stack, "Engine", p)
-	if v.after != nil {
-		v.after(stack, engine)
-	}
-	s := &synthesised{template: assertions.Template_FromStack(stack, nil).ToJSON(), warnings: warnings(stack)}
-	if p.State != nil {
-		s.state = assertions.Template_FromStack(awscdk.Stack_Of(p.State.Construct), nil).ToJSON()
-	}
-	made[name] = s
-	return s
+	return made[name]
 }
 
 // templateOf is the template of a variant.
 func templateOf(t *testing.T, name string) tmpl {
 	t.Helper()
-	return parse(t, ofVariant(t, name).template)
+	return read(t, ofVariant(t, name).own)
 }
 
 func read(t *testing.T, stack awscdk.Stack) tmpl {

@@ -43,14 +43,14 @@ func TestVariants(t *testing.T) {
 	for name := range variants(t) {
 		t.Run(name, func(t *testing.T) {
 			s := ofVariant(t, name)
-			x := parse(t, s.template)
+			x := read(t, s.own)
 			after := lines(x)
 			if s.state != nil {
-				for line := range lines(parse(t, s.state)) {
+				for line := range lines(read(t, s.state)) {
 					after["stack of the state: "+line] = true
 				}
 			}
-			for _, w := range s.warnings {
+			for _, w := range warnings(s.own) {
 				after["warning: "+w] = true
 			}
 			golden.Assert(t, difference(before, after), "variants/"+strings.ReplaceAll(name, " ", "-")+".txt")
