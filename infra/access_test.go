@@ -131,10 +131,6 @@ func TestNag(t *testing.T) {
 			p.EventBridgeRule = true
 			p.RemovalPolicy = awscdk.RemovalPolicy_DESTROY
 		},
-		"waiting": func(p *infra.Props) {
-			p.Paused = true
-			p.Tables = infra.Tables{Orders: tableOf + "Orders", Definitions: tableOf + "Definitions"}
-		},
 	} {
 		_, stack := newStack("Nag")
 		p := shop(stack)

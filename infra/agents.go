@@ -171,10 +171,8 @@ func allowLoop(f awslambda.Function) bool {
 	return is
 }
 
-func (s *Stepkeeper) roleAccess(name string, a Agent) []awsiam.PolicyStatement {
+func (s *Stepkeeper) roleAccess(name string, a Agent) access {
 	statements := s.agentAccess(name, a)
-	if s.key != nil {
-		statements = append(statements, allow("Key", useKey, s.key.KeyArn()))
-	}
+	statements.allow("Key", useKey, s.ownKey()...)
 	return statements
 }

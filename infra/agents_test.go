@@ -24,7 +24,7 @@ func variables(x tmpl, function string) any {
 func TestAllowLoop(t *testing.T) {
 	needNode(t)
 	_, stack := newStack("Loop")
-	engine := infra.NewStepkeeper(stack, "Engine", shop(stack))
+	engine := infra.NewStepkeeper(stack, "Engine", small(stack))
 	newFunction(t, stack, "Stopped")
 	engine.AllowLoop(newFunction(t, stack, "Allowed"))
 	foreign := awslambda.Function_FromFunctionArn(stack, str("Foreign"),

@@ -12,13 +12,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
-	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/stretchr/testify/require"
 	"gotest.tools/v3/golden"
-
-	"github.com/stepkeeper/stepkeeper/infra"
 )
 
 // schemas names the wheel of cfn-lint, which holds the schemas of CloudFormation's resource types, each with
@@ -142,21 +138,20 @@ func inside(v any, path string) any {
 	return v
 }
 
-// settings are those whose resources need more than the policy has.
-var settings = map[string]func(awscdk.Stack, *infra.Props){
-	"Account":            printerElsewhere,
-	"Billing":            provisioned,
-	"CodeSigning":        signed,
-	"CustomerManagedKey": func(_ awscdk.Stack, p *infra.Props) { p.CustomerManagedKey = true },
-	"Dashboard":          func(_ awscdk.Stack, p *infra.Props) { p.Dashboard = true },
-	"Names":              prescribed,
-	"Replicas": func(_ awscdk.Stack, p *infra.Props) {
-		p.Replicas = []infra.Replica{{Region: "eu-west-1"}}
-	},
-	"TokenKeys": withTokens,
-	"VPC":       inVPC,
-	"Versions":  withVersions,
-	"Canary":    withCanary,
+// settings are those whose resources need more than the policy has, each with its variant, and with the other
+// settings of that variant.
+var settings = map[string][]string{
+	"Account":            {"account of an agent"},
+	"Billing":            {"billing"},
+	"CodeSigning":        {"code signing"},
+	"CustomerManagedKey": {"key"},
+	"Dashboard":          {"dashboard"},
+	"Names":              {"names"},
+	"Replicas":           {"replicas", "CustomerManagedKey"},
+	"TokenKeys":          {"workflow with tokens"},
+	"VPC":                {"functions in a VPC", "Names"},
+	"Versions":           {"versions"},
+	"Canary":             {"canary with essential alarms", "Versions"},
 }
 
 type deployPolicy struct {
@@ -271,12 +266,8 @@ func TestDeployPolicy(t *testing.T) {
 	policy := documented(t)
 	schemas := ofCloudFormation(t)
 	whole := map[[2]string]bool{}
-	for _, change := range []func(awscdk.Stack, *infra.Props){nil, func(_ awscdk.Stack, p *infra.Props) {
-		p.EventBridgeRule = true
-		p.FinishedOrders = true
-		p.TaskTTL = time.Hour
-	}} {
-		maps.Copy(whole, needed(t, template(t, change), schemas))
+	for _, x := range []tmpl{template(t, nil), templateOf(t, "rule"), templateOf(t, "x86 for a trial")} {
+		maps.Copy(whole, needed(t, x, schemas))
 	}
 	for call := range whole {
 		action := call[0]
@@ -293,12 +284,15 @@ func TestDeployPolicy(t *testing.T) {
 			require.True(t, slices.ContainsFunc(slices.Collect(maps.Keys(whole)), needs), s.Sid)
 		}
 	}
-	more := optional(t)
-	more["Canary"] = append(more["Canary"], more["Versions"]...)
-	for setting, change := range settings {
-		for call := range needed(t, template(t, change), schemas) {
+	optional := optional(t)
+	for setting, variant := range settings {
+		allowed := optional[setting]
+		for _, other := range variant[1:] {
+			allowed = append(allowed, optional[other]...)
+		}
+		for call := range needed(t, templateOf(t, variant[0]), schemas) {
 			if action := call[0]; !whole[call] && !policy.allows(t, action, call[1], contextOf(action)) &&
-				!slices.ContainsFunc(more[setting], func(a string) bool { return covers(a, action) }) {
+				!slices.ContainsFunc(allowed, func(a string) bool { return covers(a, action) }) {
 				t.Errorf("aws-deploy-options.json does not allow %s, which %s needs", action, setting)
 			}
 		}
@@ -339,15 +333,13 @@ func TestDeployPolicyTakesOverNoKey(t *testing.T) {
 	}
 	same(t, "a new key", policy.allows(t, "kms:CreateKey", "*", nil), true)
 	same(t, "its tag", policy.allows(t, "kms:TagResource", key, map[string]string{asked: "Shop"}), true)
-	for prefix, want := range map[string]string{"": "Test", "sales": "sales"} {
-		for _, managed := range []bool{false, true} {
-			x := template(t, func(_ awscdk.Stack, p *infra.Props) {
-				p.CustomerManagedKey = managed
-				p.Names.Prefix = prefix
-			})
-			for id, k := range x.of("AWS::KMS::Key") {
-				same(t, id+": tags", k.Properties["Tags"],
-					"[map[Key:"+keyTag+" Value:"+want+"]]")
+	for want, variants := range map[string][]string{
+		"[map[Key:" + keyTag + " Value:Test]]":                               {"billing", "key"},
+		"[map[Key:cost-center Value:42] map[Key:" + keyTag + " Value:Shop]]": {"names"},
+	} {
+		for _, variant := range variants {
+			for id, k := range templateOf(t, variant).of("AWS::KMS::Key") {
+				same(t, id+": tags", k.Properties["Tags"], want)
 			}
 		}
 	}

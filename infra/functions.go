@@ -21,7 +21,7 @@ type function struct {
 	memory                   int
 	timeout                  time.Duration
 	environment              map[string]*string
-	access                   []awsiam.PolicyStatement
+	access                   access
 	loops                    bool // true for the Scheduler and for agents, which invoke each other
 	reserved                 int
 	vpc                      awsec2.IVpc
@@ -43,11 +43,9 @@ func (s *Stepkeeper) addFunction(f function) (awslambda.Function, awsiam.Role) {
 	logs := awslogs.NewLogGroup(s.Construct, str(f.id+"Logs"), &awslogs.LogGroupProps{
 		Retention: s.props.LogRetention, RemovalPolicy: s.removal(), EncryptionKey: s.key,
 	})
-	statements := append(f.access, allow("Logs", []string{"logs:CreateLogStream", "logs:PutLogEvents"},
-		logs.LogGroupArn()))
-	if s.key != nil {
-		statements = append(statements, allow("Key", useKey, s.key.KeyArn()))
-	}
+	statements := f.access
+	statements.allow("Logs", []string{"logs:CreateLogStream", "logs:PutLogEvents"}, logs.LogGroupArn())
+	statements.allow("Key", useKey, s.ownKey()...)
 	if f.vpc != nil {
 		statements = append(statements, vpcAccess())
 	}

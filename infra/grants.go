@@ -38,7 +38,7 @@ func (s *Stepkeeper) GrantOperate(role awsiam.IRole) {
 	for _, policy := range s.operator {
 		policy.AttachToRole(role)
 	}
-	grant(role, []awsiam.PolicyStatement{ownRights(role.RoleArn())})
+	grant(role, access{allow("OwnRights", ownRights, role.RoleArn())})
 	for _, queue := range sorted(s.refusals) {
 		s.allowSender(queue, role.RoleArn())
 	}
@@ -87,7 +87,7 @@ func (s *Stepkeeper) refuseElsewhere(what, account, advice string) {
 	}
 }
 
-func grant(to awsiam.IGrantable, statements []awsiam.PolicyStatement) {
+func grant(to awsiam.IGrantable, statements access) {
 	for _, statement := range statements {
 		to.GrantPrincipal().AddToPrincipalPolicy(statement)
 	}

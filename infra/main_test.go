@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"slices"
@@ -53,8 +54,17 @@ func fake(b build.Binary) error {
 
 const account, region = "123456789012", "eu-central-1"
 
+// newApp is an app that writes nothing but templates, which takes less time.
+func newApp(context map[string]any) awscdk.App {
+	all := map[string]any{"aws:cdk:disable-creation-stack-traces": true, "aws:cdk:disable-stack-trace": true}
+	maps.Copy(all, context)
+	return awscdk.NewApp(&awscdk.AppProps{
+		AnalyticsReporting: jsii.Bool(false), TreeMetadata: jsii.Bool(false), Context: &all,
+	})
+}
+
 func newStack(id string) (awscdk.App, awscdk.Stack) {
-	app := awscdk.NewApp(&awscdk.AppProps{AnalyticsReporting: jsii.Bool(false)})
+	app := newApp(nil)
 	return app, awscdk.NewStack(app, jsii.String(id), &awscdk.StackProps{
 		Env: &awscdk.Environment{Account: jsii.String(account), Region: jsii.String(region)},
 	})
@@ -76,6 +86,14 @@ func shop(stack awscdk.Stack) *infra.Props {
 	return p
 }
 
+// small has the agent payment alone. It takes half of the time, for tests that look at something else than the example.
+func small(stack awscdk.Stack) *infra.Props {
+	p := shop(stack)
+	p.Workflows = []string{"testdata/small.yaml"}
+	p.Agents = map[string]infra.Agent{"payment": p.Agents["payment"]}
+	return p
+}
+
 // template synthesises the example, changed by the test.
 func template(t *testing.T, change func(stack awscdk.Stack, p *infra.Props)) tmpl {
 	t.Helper()
@@ -83,19 +101,51 @@ func template(t *testing.T, change func(stack awscdk.Stack, p *infra.Props)) tmp
 	if change == nil {
 		return parse(t, unchanged())
 	}
-	_, stack := newStack("Test")
-	p := shop(stack)
-	change(stack, p)
-	infra.NewStepkeeper(stack, "Engine", p)
-	return read(t, stack)
+	return read(t, synthesised(variant{change: change}).own)
 }
 
 // unchanged is the example as it is: a third of the tests look at it, and it takes seconds to make.
 var unchanged = sync.OnceValue(func() any {
-	_, stack := newStack("Test")
-	infra.NewStepkeeper(stack, "Engine", shop(stack))
-	return assertions.Template_FromStack(stack, nil).ToJSON()
+	nothing := func(awscdk.Stack, *infra.Props) {}
+	return assertions.Template_FromStack(synthesised(variant{change: nothing}).own, nil).ToJSON()
 })
+
+// stacks are those of a variant; state is nil if it has no stack of its own.
+type stacks struct{ own, state awscdk.Stack }
+
+func synthesised(v variant) (s stacks) {
+	_, s.own = newStack("Test")
+	p := shop(s.own)
+	v.change(s.own, p)
+	engine := infra.NewStepkeeper(s.own, "Engine", p)
+	if v.after != nil {
+		v.after(s.own, engine)
+	}
+	if p.State != nil {
+		s.state = awscdk.Stack_Of(p.State.Construct)
+	}
+	return s
+}
+
+// made are the variants that a test has asked for. Many tests look at a template that another one needs too.
+var made = map[string]stacks{}
+
+func ofVariant(t *testing.T, name string) stacks {
+	t.Helper()
+	needNode(t)
+	if made[name].own == nil {
+		v, there := variants(t)[name]
+		require.True(t, there, name)
+		made[name] = synthesised(v)
+	}
+	return made[name]
+}
+
+// templateOf is the template of a variant.
+func templateOf(t *testing.T, name string) tmpl {
+	t.Helper()
+	return read(t, ofVariant(t, name).own)
+}
 
 func read(t *testing.T, stack awscdk.Stack) tmpl {
 	t.Helper()

@@ -17,7 +17,7 @@ import (
 func TestAgentThatOperates(t *testing.T) {
 	needNode(t)
 	_, stack := newStack("Test")
-	p := shop(stack)
+	p := small(stack)
 	f := newFunction(t, stack, "Own")
 	p.Agents["payment"] = infra.Agent{Function: f}
 	infra.NewStepkeeper(stack, "Engine", p).GrantOperate(f.Role())
@@ -43,7 +43,7 @@ func TestMappingsAreReported(t *testing.T) {
 func TestGrantsElsewhere(t *testing.T) {
 	needNode(t)
 	_, stack := newStack("Test")
-	p := shop(stack)
+	p := small(stack)
 	p.Agents["notification"] = infra.Agent{External: true}
 	engine := infra.NewStepkeeper(stack, "Engine", p)
 	far := awsiam.Role_FromRoleArn(stack, str("Mailer"), str("arn:aws:iam::999999999999:role/mailer"), nil)
@@ -56,7 +56,7 @@ func TestGrantsElsewhere(t *testing.T) {
 	}
 	require.Contains(t, refusal(func() { engine.GrantAgent("payment", newRole(stack, "Other")) }),
 		`"payment" is not an external agent`)
-	require.NotNil(t, engine.Agent("shipping"))
+	require.NotNil(t, engine.Agent("payment"))
 	require.Nil(t, engine.Agent("notification"), "a function of an external agent")
 	require.Nil(t, engine.Agent("scheduler"), "a function of no agent")
 	require.Nil(t, engine.Requests("missing"), "a queue of no agent")
@@ -88,7 +88,7 @@ func TestAccountsWithoutEnv(t *testing.T) {
 		},
 	} {
 		stack := awscdk.NewStack(awscdk.NewApp(&awscdk.AppProps{AnalyticsReporting: jsii.Bool(false)}), &x.name, nil)
-		p := shop(stack)
+		p := small(stack)
 		if x.operator != "" {
 			p.Operators = []string{x.operator}
 		}
@@ -110,7 +110,7 @@ func TestAccountsWithoutEnv(t *testing.T) {
 func TestKeyAnywhere(t *testing.T) {
 	needNode(t)
 	stack := awscdk.NewStack(awscdk.NewApp(nil), str("Anywhere"), nil)
-	p := shop(stack)
+	p := small(stack)
 	p.CustomerManagedKey = true
 	infra.NewStepkeeper(stack, "Engine", p)
 	x := read(t, stack)

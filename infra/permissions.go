@@ -26,6 +26,16 @@ func allow(sid string, actions []string, resources ...*string) awsiam.PolicyStat
 	})
 }
 
+// access is the statements of a policy.
+type access []awsiam.PolicyStatement
+
+// allow adds a statement, unless there are no resources.
+func (a *access) allow(sid string, actions []string, resources ...*string) {
+	if len(resources) > 0 {
+		*a = append(*a, allow(sid, actions, resources...))
+	}
+}
+
 var (
 	get       = []string{"dynamodb:GetItem"}
 	getAndPut = []string{"dynamodb:GetItem", "dynamodb:PutItem"}
@@ -36,6 +46,9 @@ var (
 	}
 	send       = []string{"sqs:SendMessage"}
 	attributes = []string{"sqs:GetQueueAttributes"}
+	publish    = []string{"sns:Publish"}
+	readSecret = []string{"secretsmanager:GetSecretValue"}
+	decrypt    = []string{"kms:Decrypt"}
 	useKey     = []string{"kms:Decrypt", "kms:GenerateDataKey"}
 )
 
@@ -51,9 +64,11 @@ func arns(queues ...awssqs.IQueue) []*string {
 	return all
 }
 
-func (s *Stepkeeper) requests(agent string) (arns []*string) {
-	for _, q := range s.withHigh(port.Requests(agent)) {
-		arns = append(arns, q.queue.QueueArn())
+func (s *Stepkeeper) requests(agents ...string) (arns []*string) {
+	for _, agent := range agents {
+		for _, q := range s.withHigh(port.Requests(agent)) {
+			arns = append(arns, q.queue.QueueArn())
+		}
 	}
 	return arns
 }
@@ -67,60 +82,58 @@ func (s *Stepkeeper) orderActions() []string {
 	return getAndPut
 }
 
-func (s *Stepkeeper) schedulerAccess() []awsiam.PolicyStatement {
+func (s *Stepkeeper) schedulerAccess() access {
 	to := arns(s.queues["control"].queue, s.quarantine)
 	if tasks := s.queues[port.Tasks]; tasks != nil {
 		to = append(to, tasks.queue.QueueArn())
 	}
-	var own []awssqs.IQueue
+	var own, statuses []awssqs.IQueue
 	for _, name := range s.ownQueues() {
 		own = append(own, s.queues[name].queue)
 	}
-	for _, agent := range s.agentNames() {
-		to = append(to, s.requests(agent)...)
+	for _, name := range sorted(s.props.ReplyTo) {
+		statuses = append(statuses, s.props.ReplyTo[name])
 	}
-	statements := []awsiam.PolicyStatement{
-		allow("Take", take, arns(own...)...),
-		allow("Orders", s.orderActions(), s.orders.TableArn()),
-		allow("Definitions", getAndPut, s.definitions.TableArn()),
-		allow("Send", send, to...),
-		allow("Alert", []string{"sns:Publish"}, s.alerts.TopicArn()),
+	var buses []*string
+	for _, name := range sorted(s.props.ReplyToBuses) {
+		buses = append(buses, s.props.ReplyToBuses[name].EventBusArn())
 	}
+	var a access
+	a.allow("Take", take, arns(own...)...)
+	a.allow("Orders", s.orderActions(), s.orders.TableArn())
+	a.allow("Definitions", getAndPut, s.definitions.TableArn())
+	a.allow("Send", send, append(to, s.requests(s.agentNames()...)...)...)
+	a.allow("Alert", publish, s.alerts.TopicArn())
 	// If a step can use one of several agents, the Scheduler compares the lengths of the agents' queues (P44,
 	// several agents can do one step).
-	if agents := sorted(s.content.Choosable); len(agents) > 0 {
-		var queues []*string
-		for _, agent := range agents {
-			queues = append(queues, s.requests(agent)...)
-		}
-		statements = append(statements, allow("Lengths", attributes, queues...))
-	}
-	statements = append(append(statements, s.alertKey()...), s.tokenKeysAccess()...)
-	if len(s.props.ReplyTo) > 0 {
-		var queues []*string
-		for _, name := range sorted(s.props.ReplyTo) {
-			queues = append(queues, s.props.ReplyTo[name].QueueArn())
-		}
-		statements = append(statements, allow("Status", send, queues...))
-		if keys := keysOf(s.props.ReplyTo); len(keys) > 0 {
-			statements = append(statements, allow("StatusKeys", useKey, keys...))
+	a.allow("Lengths", attributes, s.requests(sorted(s.content.Choosable)...)...)
+	a.allow("AlertKey", useKey, s.alertKey()...)
+	if s.tokenKeys != nil {
+		a.allow("TokenKeys", readSecret, s.tokenKeys.SecretFullArn())
+		if k := s.tokenKeys.EncryptionKey(); k != nil && k != s.key {
+			a.allow("TokenKeysKey", decrypt, k.KeyArn())
 		}
 	}
-	if names := sorted(s.props.ReplyToBuses); len(names) > 0 {
-		var buses []*string
-		for _, name := range names {
-			buses = append(buses, s.props.ReplyToBuses[name].EventBusArn())
-		}
-		statements = append(statements, allow("StatusEvents", []string{"events:PutEvents"}, buses...))
-	}
-	return append(statements, s.tablesKey()...)
+	a.allow("Status", send, arns(statuses...)...)
+	a.allow("StatusKeys", useKey, keysOf(s.props.ReplyTo)...)
+	a.allow("StatusEvents", []string{"events:PutEvents"}, buses...)
+	a.allow("TablesKey", useKey, s.tablesKey()...)
+	return a
 }
 
-func (s *Stepkeeper) tablesKey() []awsiam.PolicyStatement {
+// ownKey returns the ARN of the deployment's key, if it has one.
+func (s *Stepkeeper) ownKey() []*string {
+	if s.key == nil {
+		return nil
+	}
+	return []*string{s.key.KeyArn()}
+}
+
+func (s *Stepkeeper) tablesKey() []*string {
 	if s.props.Tables.KeyARN == "" {
 		return nil
 	}
-	return []awsiam.PolicyStatement{allow("TablesKey", useKey, str(s.props.Tables.KeyARN))}
+	return []*string{str(s.props.Tables.KeyARN)}
 }
 
 func keysOf(queues map[string]awssqs.IQueue) (keys []*string) {
@@ -135,50 +148,47 @@ func keysOf(queues map[string]awssqs.IQueue) (keys []*string) {
 // supervisorAccess returns the Supervisor's IAM permissions. The Supervisor claims no steps and sends no
 // requests (P16, the Supervisor hands back and gives up), so it has no permission to send to an agent's
 // queue.
-func (s *Stepkeeper) supervisorAccess() []awsiam.PolicyStatement {
-	// The Supervisor reads the number of waiting messages to detect a backlog (P32, queue time is not a
-	// failure).
-	waiting := arns(s.queues["replies"].queue, s.queues["control"].queue)
-	for _, agent := range s.agentNames() {
-		waiting = append(waiting, s.requests(agent)...)
-	}
+func (s *Stepkeeper) supervisorAccess() (a access) {
 	targets := arns(s.queues["control"].queue)
 	if len(s.content.Scheduled) > 0 { // the Supervisor submits the orders of schedules
 		targets = append(targets, s.queues["intake"].queue.QueueArn())
 	}
-	return append([]awsiam.PolicyStatement{
-		allow("Due", query, index(s.orders)),
-		allow("Orders", s.orderActions(), s.orders.TableArn()),
-		allow("Definitions", get, s.definitions.TableArn()),
-		allow("Backlog", attributes, waiting...),
-		allow("Send", send, targets...),
-		allow("Alert", []string{"sns:Publish"}, s.alerts.TopicArn()),
-	}, append(s.alertKey(), s.tablesKey()...)...)
+	a.allow("Due", query, index(s.orders))
+	a.allow("Orders", s.orderActions(), s.orders.TableArn())
+	a.allow("Definitions", get, s.definitions.TableArn())
+	// The Supervisor reads the number of waiting messages to detect a backlog (P32, queue time is not a
+	// failure).
+	a.allow("Backlog", attributes, append(arns(s.queues["replies"].queue, s.queues["control"].queue),
+		s.requests(s.agentNames()...)...)...)
+	a.allow("Send", send, targets...)
+	a.allow("Alert", publish, s.alerts.TopicArn())
+	a.allow("AlertKey", useKey, s.alertKey()...)
+	a.allow("TablesKey", useKey, s.tablesKey()...)
+	return a
 }
 
 // agentAccess returns an agent's IAM permissions. An agent has no access to the tables Orders and
 // Definitions.
-func (s *Stepkeeper) agentAccess(name string, a Agent) []awsiam.PolicyStatement {
-	statements := []awsiam.PolicyStatement{
-		allow("Take", take, s.requests(name)...),
-		allow("Send", send, arns(s.queues["replies"].queue, s.quarantine)...),
-	}
+func (s *Stepkeeper) agentAccess(name string, agent Agent) (a access) {
+	a.allow("Take", take, s.requests(name)...)
+	a.allow("Send", send, arns(s.queues["replies"].queue, s.quarantine)...)
 	if ledger := s.ledgers[name]; ledger != nil {
-		statements = append(statements, allow("Ledger", getAndPut, ledger.TableArn()))
+		a.allow("Ledger", getAndPut, ledger.TableArn())
 		if s.props.Tables.Ledgers[name] != "" {
-			statements = append(statements, s.tablesKey()...)
+			a.allow("TablesKey", useKey, s.tablesKey()...)
 		}
 	}
 	if s.content.Checked.Agents[name].Orders {
-		statements = append(statements, allow("Submit", send, s.queues[port.Intake].queue.QueueArn()))
+		a.allow("Submit", send, s.queues[port.Intake].queue.QueueArn())
 	}
-	statements = append(statements, s.callAccess(name)...)
-	return append(statements, secretAccess(a)...)
+	s.allowCalls(&a, name)
+	a.allowSecrets(agent)
+	return a
 }
 
-// callAccess returns the permissions for the AWS services that the agent calls, as configured in the agents
+// allowCalls adds the permissions for the AWS services that the agent calls, as configured in the agents
 // file. Each permission names the resources of its calls.
-func (s *Stepkeeper) callAccess(name string) (statements []awsiam.PolicyStatement) {
+func (s *Stepkeeper) allowCalls(a *access, name string) {
 	resources := map[string][]string{}
 	agent := s.content.Checked.Agents[name]
 	for _, call := range agent.Calls() {
@@ -196,16 +206,14 @@ func (s *Stepkeeper) callAccess(name string) (statements []awsiam.PolicyStatemen
 	for _, action := range sorted(resources) {
 		slices.Sort(resources[action])
 		_, verb, _ := strings.Cut(action, ":")
-		statements = append(statements, allow("Call"+verb, []string{action},
-			*jsii.Strings(slices.Compact(resources[action])...)...))
+		a.allow("Call"+verb, []string{action}, *jsii.Strings(slices.Compact(resources[action])...)...)
 	}
-	return statements
 }
 
-func secretAccess(a Agent) (statements []awsiam.PolicyStatement) {
+func (a *access) allowSecrets(agent Agent) {
 	var secrets, parameters, keys []*string
-	for _, variable := range sorted(a.Secrets) {
-		v := a.Secrets[variable]
+	for _, variable := range sorted(agent.Secrets) {
+		v := agent.Secrets[variable]
 		if v.secret != nil {
 			secrets = append(secrets, v.secret.SecretFullArn())
 		} else {
@@ -215,30 +223,16 @@ func secretAccess(a Agent) (statements []awsiam.PolicyStatement) {
 			keys = append(keys, v.key.KeyArn())
 		}
 	}
-	if len(secrets) > 0 {
-		statements = append(statements, allow("Secrets", []string{"secretsmanager:GetSecretValue"},
-			secrets...))
-	}
-	if len(parameters) > 0 {
-		statements = append(statements, allow("Parameters", []string{"ssm:GetParameter"}, parameters...))
-	}
-	if len(keys) > 0 {
-		statements = append(statements, allow("SecretKeys", []string{"kms:Decrypt"}, keys...))
-	}
-	return statements
-}
-
-// readMetrics returns an operator's permission to read metrics. IAM cannot restrict cloudwatch:GetMetricData,
-// so the permission covers all metrics of the account.
-func readMetrics() awsiam.PolicyStatement {
-	return allow(metrics, []string{"cloudwatch:GetMetricData"}, str("*"))
+	a.allow("Secrets", readSecret, secrets...)
+	a.allow("Parameters", []string{"ssm:GetParameter"}, parameters...)
+	a.allow("SecretKeys", decrypt, keys...)
 }
 
 const metrics = "Metrics"
 
 // vpcAccess returns the permission to manage the network interfaces of a function in a VPC. The resource is
-// "*", because the names of the interfaces are unknown and the Describe actions have no resources. Only
-// readMetrics also has the resource "*".
+// "*", because the names of the interfaces are unknown and the Describe actions have no resources. Only the
+// operators' metrics also have the resource "*".
 func vpcAccess() awsiam.PolicyStatement {
 	return allow("VpcNetworkInterfaces", []string{
 		"ec2:AssignPrivateIpAddresses", "ec2:CreateNetworkInterface", "ec2:DeleteNetworkInterface",

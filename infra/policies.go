@@ -103,22 +103,19 @@ func texts(list *[]*string) []string {
 	return all
 }
 
-func (s *Stepkeeper) applicationAccess() []awsiam.PolicyStatement {
+func (s *Stepkeeper) applicationAccess() (a access) {
 	var to []*string
 	// The Scheduler executes every command in the control queue, so applications may not send to the control
 	// queue.
 	for _, q := range s.withHigh(port.Intake) {
 		to = append(to, q.queue.QueueArn())
 	}
-	statements := []awsiam.PolicyStatement{
-		allow("Send", send, to...),
-		allow("Read", get, s.orders.TableArn(), s.definitions.TableArn()),
-		allow(stackOutputs, []string{"cloudformation:DescribeStacks"}, s.stackARN()),
-	}
-	if s.key != nil {
-		statements = append(statements, allow("Key", useKey, s.key.KeyArn()))
-	}
-	return append(statements, s.tablesKey()...)
+	a.allow("Send", send, to...)
+	a.allow("Read", get, s.orders.TableArn(), s.definitions.TableArn())
+	a.allow(stackOutputs, []string{"cloudformation:DescribeStacks"}, s.stackARN())
+	a.allow("Key", useKey, s.ownKey()...)
+	a.allow("TablesKey", useKey, s.tablesKey()...)
+	return a
 }
 
 const stackOutputs = "Outputs"
@@ -132,8 +129,8 @@ func (s *Stepkeeper) stackARN() *string {
 	})
 }
 
-func (s *Stepkeeper) operatorAccess() []awsiam.PolicyStatement {
-	var requests, dead, all, mappings []*string
+func (s *Stepkeeper) operatorAccess() access {
+	var dead, all, mappings []*string
 	for _, name := range sorted(s.queues) {
 		q := s.queues[name]
 		dead = append(dead, q.dead.QueueArn())
@@ -142,40 +139,31 @@ func (s *Stepkeeper) operatorAccess() []awsiam.PolicyStatement {
 			mappings = append(mappings, q.source.EventSourceMappingArn())
 		}
 	}
-	for _, agent := range s.agentNames() {
-		requests = append(requests, s.requests(agent)...)
-	}
 	dead = append(dead, s.quarantine.QueueArn(), s.missed.QueueArn())
-	access := s.applicationAccess()
-	if len(s.props.Operators) > 0 {
-		access = append(access, ownRights(*jsii.Strings(s.props.Operators...)...))
-	}
-	if keys := keysOf(s.props.DeadLetters); len(keys) > 0 {
-		access = append(access, allow("DeadLetterKeys", useKey, keys...))
-	}
-	return append(access,
-		allow("Command", send, s.queues[port.Control].queue.QueueArn()),
-		allow("List", query, index(s.orders)),
-		// The attributes of a topic contain the number of its subscribers. One statement is shorter than two.
-		allow("Depths", append(slices.Clone(attributes), "sns:GetTopicAttributes"),
-			slices.Concat(all, dead, s.topics())...),
-		// Operators may not list mappings, because IAM cannot restrict lambda:ListEventSourceMappings to
-		// resources.
-		allow("Mappings", []string{"lambda:GetEventSourceMapping"}, mappings...),
-		allow("DeadLetters", []string{
-			"sqs:CancelMessageMoveTask", "sqs:ChangeMessageVisibility", "sqs:DeleteMessage",
-			"sqs:ListMessageMoveTasks", "sqs:ReceiveMessage", "sqs:StartMessageMoveTask",
-		}, dead...),
-		readMetrics(),
-		allow("Redrive", send, append(requests, s.queues[port.Replies].queue.QueueArn())...),
-	)
+	a := s.applicationAccess()
+	a.allow("OwnRights", ownRights, *jsii.Strings(s.props.Operators...)...)
+	a.allow("DeadLetterKeys", useKey, keysOf(s.props.DeadLetters)...)
+	a.allow("Command", send, s.queues[port.Control].queue.QueueArn())
+	a.allow("List", query, index(s.orders))
+	// The attributes of a topic contain the number of its subscribers. One statement is shorter than two.
+	a.allow("Depths", append(slices.Clone(attributes), "sns:GetTopicAttributes"),
+		slices.Concat(all, dead, s.topics())...)
+	// Operators may not list mappings, because IAM cannot restrict lambda:ListEventSourceMappings to
+	// resources.
+	a.allow("Mappings", []string{"lambda:GetEventSourceMapping"}, mappings...)
+	a.allow("DeadLetters", []string{
+		"sqs:CancelMessageMoveTask", "sqs:ChangeMessageVisibility", "sqs:DeleteMessage",
+		"sqs:ListMessageMoveTasks", "sqs:ReceiveMessage", "sqs:StartMessageMoveTask",
+	}, dead...)
+	// IAM cannot restrict cloudwatch:GetMetricData, so the permission covers all metrics of the account.
+	a.allow(metrics, []string{"cloudwatch:GetMetricData"}, str("*"))
+	a.allow("Redrive", send, append(s.requests(s.agentNames()...), s.queues[port.Replies].queue.QueueArn())...)
+	return a
 }
 
-// ownRights allows operators to read their own roles and permissions from IAM. `stepkeeper doctor` needs
-// these permissions.
-func ownRights(arns ...*string) awsiam.PolicyStatement {
-	return allow("OwnRights", []string{"iam:GetRole", "iam:SimulatePrincipalPolicy"}, arns...)
-}
+// ownRights allow operators to read their own roles and permissions from IAM. `stepkeeper doctor` needs these
+// permissions.
+var ownRights = []string{"iam:GetRole", "iam:SimulatePrincipalPolicy"}
 
 func (s *Stepkeeper) policy(id, what string, statements []awsiam.PolicyStatement) awsiam.ManagedPolicy {
 	return awsiam.NewManagedPolicy(s.Construct, str(id), &awsiam.ManagedPolicyProps{

@@ -383,7 +383,7 @@ func TestEnvironmentAsLargeAsAllowed(t *testing.T) {
 	needNode(t)
 	reported := func(letters int) string {
 		_, stack := newStack("Large")
-		p := shop(stack)
+		p := small(stack)
 		p.Agents["payment"] = infra.Agent{
 			HTTP:        "app/agents.yaml",
 			Environment: map[string]string{"LONG": strings.Repeat("x", letters)},
@@ -421,7 +421,7 @@ func TestOperatorsWithLongPaths(t *testing.T) {
 func TestPoliciesTooLarge(t *testing.T) {
 	needNode(t)
 	app, stack := newStack("Large")
-	p := shop(stack)
+	p := small(stack)
 	for i := range 150 {
 		p.Operators = append(p.Operators,
 			fmt.Sprintf("arn:aws:iam::%s:role/operators-of-the-shop-number-%03d", account, i))

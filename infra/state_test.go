@@ -15,14 +15,11 @@ import (
 // that is no longer in Tables has to be the only new one, refer to nothing else that is new, and stay when
 // its stack goes.
 func TestTablesCanBeImported(t *testing.T) {
-	managed := func(there infra.Tables) tmpl {
-		return template(t, func(_ awscdk.Stack, p *infra.Props) {
-			p.CustomerManagedKey = true
-			p.Tables = there
-		})
-	}
-	before := managed(infra.Tables{Orders: tableOf + "Orders-2"})
-	after := managed(infra.Tables{})
+	before := template(t, func(_ awscdk.Stack, p *infra.Props) {
+		p.CustomerManagedKey = true
+		p.Tables = infra.Tables{Orders: tableOf + "Orders-2"}
+	})
+	after := templateOf(t, "key")
 	var added []string
 	for id, r := range after.Resources {
 		if _, there := before.Resources[id]; there {

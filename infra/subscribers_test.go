@@ -46,7 +46,7 @@ func TestTopicsWithoutSubscriber(t *testing.T) {
 			app, stack := newStack("Shop")
 			other := awscdk.NewStack(app, str("Other"),
 				&awscdk.StackProps{Env: &awscdk.Environment{Account: str(account), Region: str(region)}})
-			p := shop(stack)
+			p := small(stack)
 			p.AlarmEmail = ""
 			if c.props != nil {
 				c.props(stack, p)

@@ -45,7 +45,8 @@ func (s *Stepkeeper) addSupervisor() error {
 		environment[deployment.VarSweepPages] = jsii.Sprintf("%d", s.props.PagesPerSweep)
 	}
 	// Lambda uses the function's role to send failed invocations to the queue MissedSweeps.
-	access := append(s.supervisorAccess(), allow("Missed", send, s.missed.QueueArn()))
+	access := s.supervisorAccess()
+	access.allow("Missed", send, s.missed.QueueArn())
 	f, role := s.addFunction(function{
 		id: "Supervisor", archive: archive, description: "hands back what is overdue, asks, alerts",
 		memory: s.props.Tuning.SupervisorMemory, timeout: sweepTime, environment: environment,
@@ -79,13 +80,10 @@ func (s *Stepkeeper) addSupervisor() error {
 }
 
 func (s *Stepkeeper) addSchedule(f awslambda.IFunction) {
-	statements := []awsiam.PolicyStatement{
-		allow("Sweep", []string{"lambda:InvokeFunction"}, f.FunctionArn()),
-		allow("Missed", send, s.missed.QueueArn()),
-	}
-	if s.key != nil {
-		statements = append(statements, allow("Key", useKey, s.key.KeyArn()))
-	}
+	var statements access
+	statements.allow("Sweep", []string{"lambda:InvokeFunction"}, f.FunctionArn())
+	statements.allow("Missed", send, s.missed.QueueArn())
+	statements.allow("Key", useKey, s.ownKey()...)
 	ours := s.fromThisAccount()
 	role := s.role("ScheduleRole", awsiam.NewServicePrincipal(str("scheduler.amazonaws.com"),
 		&awsiam.ServicePrincipalOpts{Conditions: &ours}), "the Supervisor's schedule", statements...)

@@ -41,7 +41,7 @@ func TestSideBySide(t *testing.T) {
 	infra.NewStepkeeper(first, "Another", p)
 	second := awscdk.NewStack(app, str("Second"),
 		&awscdk.StackProps{Env: &awscdk.Environment{Account: str(account), Region: str(region)}})
-	infra.NewStepkeeper(second, "Engine", shop(second))
+	infra.NewStepkeeper(second, "Engine", small(second))
 	for _, stack := range []awscdk.Stack{first, second} {
 		x := read(t, stack)
 		for id, o := range x.Outputs {

@@ -1,7 +1,6 @@
 package infra
 
 import (
-	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssecretsmanager"
 	"github.com/aws/jsii-runtime-go"
 )
@@ -29,16 +28,4 @@ func (s *Stepkeeper) addTokenKeys() {
 		"A new key leaves the links valid that were sent with the one before, for 400 days; rotation by "+
 			"schedule would keep two versions only.")
 	s.tokenKeys = secret
-}
-
-func (s *Stepkeeper) tokenKeysAccess() (statements []awsiam.PolicyStatement) {
-	if s.tokenKeys == nil {
-		return nil
-	}
-	statements = append(statements, allow("TokenKeys", []string{"secretsmanager:GetSecretValue"},
-		s.tokenKeys.SecretFullArn()))
-	if k := s.tokenKeys.EncryptionKey(); k != nil && k != s.key {
-		statements = append(statements, allow("TokenKeysKey", []string{"kms:Decrypt"}, k.KeyArn()))
-	}
-	return statements
 }

@@ -129,9 +129,9 @@ func (s *Stepkeeper) topics() []*string {
 	return arns
 }
 
-func (s *Stepkeeper) alertKey() []awsiam.PolicyStatement {
+func (s *Stepkeeper) alertKey() []*string {
 	if key := s.alerts.MasterKey(); s.props.AlertTopic != nil && key != nil {
-		return []awsiam.PolicyStatement{allow("AlertKey", useKey, key.KeyArn())}
+		return []*string{key.KeyArn()}
 	}
 	return nil
 }

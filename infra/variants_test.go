@@ -40,23 +40,17 @@ func TestVariants(t *testing.T) {
 	}
 	slices.Sort(permissions)
 	golden.Assert(t, strings.Join(permissions, "\n")+"\n", "variants/permissions.txt")
-	for name, v := range variants(t) {
+	for name := range variants(t) {
 		t.Run(name, func(t *testing.T) {
-			_, stack := newStack("Test")
-			p := shop(stack)
-			v.change(stack, p)
-			engine := infra.NewStepkeeper(stack, "Engine", p)
-			if v.after != nil {
-				v.after(stack, engine)
-			}
-			x := read(t, stack)
+			s := ofVariant(t, name)
+			x := read(t, s.own)
 			after := lines(x)
-			if p.State != nil {
-				for line := range lines(read(t, awscdk.Stack_Of(p.State.Construct))) {
+			if s.state != nil {
+				for line := range lines(read(t, s.state)) {
 					after["stack of the state: "+line] = true
 				}
 			}
-			for _, w := range warnings(stack) {
+			for _, w := range warnings(s.own) {
 				after["warning: "+w] = true
 			}
 			golden.Assert(t, difference(before, after), "variants/"+strings.ReplaceAll(name, " ", "-")+".txt")

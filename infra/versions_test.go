@@ -13,14 +13,7 @@ func deployed(x tmpl) resolved { return resolved{tmpl: x, stack: "Test", region:
 
 // A changed setting of one function publishes its next version, and leaves the others' versions.
 func TestVersionFollowsSettings(t *testing.T) {
-	versions := func(shards int) map[string]string {
-		x := template(t, func(stack awscdk.Stack, p *infra.Props) {
-			withVersions(stack, p)
-			p.EventBridgeRule = true
-			p.Tuning.SchedulerMemory = shards
-		})
-		same(t, "rule calls", deployed(x).value(at(x.of("AWS::Events::Rule")["Rule"].Properties, "Targets", 0,
-			"Arn")), deployed(x).ref(x.id("AWS::Lambda::Alias", "SupervisorAlias")))
+	versions := func(x tmpl) map[string]string {
 		found := map[string]string{}
 		for id, v := range x.Resources {
 			if v.Type == "AWS::Lambda::Version" {
@@ -29,8 +22,16 @@ func TestVersionFollowsSettings(t *testing.T) {
 		}
 		return found
 	}
-	before := versions(256)
-	after := versions(512)
+	x := template(t, func(stack awscdk.Stack, p *infra.Props) {
+		withVersions(stack, p)
+		p.EventBridgeRule = true
+		p.Tuning.SchedulerMemory = 512
+		p.Tuning.ReservedSupervisors = 3
+	})
+	same(t, "rule calls", deployed(x).value(at(x.of("AWS::Events::Rule")["Rule"].Properties, "Targets", 0,
+		"Arn")), deployed(x).ref(x.id("AWS::Lambda::Alias", "SupervisorAlias")))
+	before := versions(templateOf(t, "versions"))
+	after := versions(x)
 	for function, version := range before {
 		same(t, function+": a new version", after[function] != version, function == "Scheduler")
 	}

@@ -1,22 +1,18 @@
 package cdkapp
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/smithy-go/encoding/httpbinding"
 
-	"github.com/stepkeeper/stepkeeper/infra/build"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/direct"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
@@ -27,14 +23,9 @@ const Account = "000000000000"
 const pause = time.Second
 
 // Deploy creates or updates the stack and returns its outputs. The error names the resources that failed and
-// the reasons.
+// the reasons. The caller may change a.Stack before, because CloudFormation generates the names of all resources.
 func Deploy(ctx context.Context, c aws.Config, a *Assembly) (map[string]string, error) {
-	return DeployAs(ctx, c, a, a.Stack)
-}
-
-// DeployAs deploys the stack under another name. Stacks with different names can exist at the same time,
-// because CloudFormation generates the names of all resources.
-func DeployAs(ctx context.Context, c aws.Config, a *Assembly, name string) (map[string]string, error) {
+	name := a.Stack
 	if err := upload(ctx, c, a); err != nil {
 		return nil, err
 	}
@@ -43,7 +34,7 @@ func DeployAs(ctx context.Context, c aws.Config, a *Assembly, name string) (map[
 		return nil, err
 	}
 	// The template is too large for a request to CloudFormation, so CloudFormation reads it from a bucket.
-	where, err := put(ctx, c, bucket(c), name+".template.json", body)
+	where, err := put(ctx, c, "PutObject", bucket(c)+"/"+name+".template.json", body)
 	if err != nil {
 		return nil, err
 	}
@@ -148,57 +139,29 @@ func failures(ctx context.Context, client *direct.Client, name string) string {
 	return b.String()
 }
 
-type manifest struct {
-	Files map[string]struct {
-		Source struct {
-			Path      string
-			Packaging string
-		}
-		Destinations map[string]struct {
-			BucketName string
-			ObjectKey  string
-		}
-	}
-}
-
-func (a *Assembly) manifest() (m manifest, err error) {
-	data, err := os.ReadFile(filepath.Join(a.Dir, a.Stack+".assets.json"))
-	if err == nil {
-		err = json.Unmarshal(data, &m)
-	}
-	if err != nil {
-		err = fmt.Errorf("assets of stack %s: %w", a.Stack, err)
-	}
-	return m, err
-}
-
 func bucket(c aws.Config) string {
 	return fmt.Sprintf("cdk-hnb659fds-assets-%s-%s", Account, c.Region)
 }
 
 func upload(ctx context.Context, c aws.Config, a *Assembly) error {
-	m, err := a.manifest()
-	if err != nil {
-		return err
-	}
 	var constraint []byte
 	if c.Region != "us-east-1" {
 		constraint = fmt.Appendf(nil, `<CreateBucketConfiguration xmlns="http://s3.amazonaws.com/doc/2006-03-01/">`+
 			`<LocationConstraint>%s</LocationConstraint></CreateBucketConfiguration>`, c.Region)
 	}
-	_, err = store(ctx, c, "CreateBucket", constraint, bucket(c))
+	_, err := put(ctx, c, "CreateBucket", bucket(c), constraint)
 	if err != nil && direct.Code(err) != "BucketAlreadyOwnedByYou" {
-		return fmt.Errorf("bucket of the assets: %w", err)
+		return err
 	}
 	place := strings.NewReplacer("${AWS::AccountId}", Account, "${AWS::Region}", c.Region,
 		"${AWS::Partition}", "aws")
-	for _, file := range m.Files {
-		body, err := pack(filepath.Join(a.Dir, file.Source.Path), file.Source.Packaging == "zip")
+	for _, file := range a.assets.Files {
+		body, err := a.read(file)
 		if err != nil {
-			return fmt.Errorf("asset %s: %w", file.Source.Path, err)
+			return err
 		}
 		for _, to := range file.Destinations {
-			if _, err := put(ctx, c, place.Replace(to.BucketName), to.ObjectKey, body); err != nil {
+			if _, err := put(ctx, c, "PutObject", place.Replace(to.BucketName)+"/"+to.ObjectKey, body); err != nil {
 				return err
 			}
 		}
@@ -206,30 +169,15 @@ func upload(ctx context.Context, c aws.Config, a *Assembly) error {
 	return nil
 }
 
-// store puts a bucket or an object. The path has the name of the bucket, because emulators have no separate
-// host name for each bucket.
-func store(ctx context.Context, c aws.Config, operation string, body []byte, path string) (string, error) {
-	path = "/" + httpbinding.EscapePath(path, false)
+// put puts a bucket or an object, and returns its address. The path has the name of the bucket, because emulators
+// have no separate host name for each bucket.
+func put(ctx context.Context, c aws.Config, operation, path string, body []byte) (string, error) {
+	escaped := "/" + httpbinding.EscapePath(path, false)
 	_, err := direct.New(c, direct.S3).Do(ctx, direct.Request{
-		Operation: operation, Method: http.MethodPut,
-		Path: path, Body: body,
+		Operation: operation, Method: http.MethodPut, Path: escaped, Body: body,
 	})
-	return strings.TrimRight(aws.ToString(c.BaseEndpoint), "/") + path, err
-}
-
-func put(ctx context.Context, c aws.Config, bucket, key string, body []byte) (string, error) {
-	where, err := store(ctx, c, "PutObject", body, bucket+"/"+key)
 	if err != nil {
-		return "", fmt.Errorf("object %s of bucket %s: %w", key, bucket, err)
+		return "", fmt.Errorf("%s of S3: %w", path, err)
 	}
-	return where, nil
-}
-
-func pack(path string, zipped bool) ([]byte, error) {
-	if !zipped {
-		return os.ReadFile(path)
-	}
-	var buffer bytes.Buffer
-	err := build.Zip(&buffer, path)
-	return buffer.Bytes(), err
+	return strings.TrimRight(aws.ToString(c.BaseEndpoint), "/") + escaped, nil
 }

@@ -75,25 +75,21 @@ var bootstrapBucket = regexp.MustCompile(`cdk-[a-z0-9]+-assets-`)
 const emailText = "Address that gets alarms, and alerts of orders in Error"
 
 func (a *Assembly) writeCode(dir string) error {
-	m, err := a.manifest()
-	if err != nil {
-		return err
-	}
-	ids := map[string]string{} // file IDs by key in the bootstrap bucket
-	for id, file := range m.Files {
+	files := map[string]asset{} // assets by key in the bootstrap bucket
+	for _, file := range a.assets.Files {
 		for _, to := range file.Destinations {
-			ids[to.ObjectKey] = id
+			files[to.ObjectKey] = file
 		}
 	}
 	written := map[string]error{}
 	a.Template.Each("AWS::Lambda::Function", func(id string, p map[string]any) {
 		code, _ := p["Code"].(map[string]any)
 		key, _ := code["S3Key"].(string)
-		if file, found := ids[key]; found {
+		if file, found := files[key]; found {
 			name := strings.TrimSuffix(path.Base(key), path.Ext(key)) + ".zip" // a jar file is a zip file
 			if _, done := written[name]; !done {
-				source := m.Files[file].Source
-				written[name] = a.writeZip(source.Path, source.Packaging == "zip", filepath.Join(dir, name))
+				body, err := a.read(file)
+				written[name] = errors.Join(err, os.WriteFile(filepath.Join(dir, name), body, 0o644))
 			}
 			p["Code"] = map[string]any{
 				"S3Bucket": ref(ParamBucket),
@@ -107,17 +103,6 @@ func (a *Assembly) writeCode(dir string) error {
 		}
 	})
 	return errors.Join(slices.Collect(maps.Values(written))...)
-}
-
-func (a *Assembly) writeZip(source string, zipped bool, to string) error {
-	body, err := pack(filepath.Join(a.Dir, source), zipped)
-	if err == nil {
-		err = os.WriteFile(to, body, 0o644)
-	}
-	if err != nil {
-		return fmt.Errorf("asset %s: %w", source, err)
-	}
-	return nil
 }
 
 // replace adds a parameter for a property, if all fixed values of the property in the resources are equal. It

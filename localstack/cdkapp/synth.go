@@ -1,6 +1,7 @@
 package cdkapp
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/stepkeeper/stepkeeper/infra/build"
 	"github.com/stepkeeper/stepkeeper/infra/emulate"
 )
 
@@ -20,6 +22,29 @@ type Assembly struct {
 	Dir, Stack string
 	// Template is the parsed template. The caller may change it before Deploy.
 	Template Template
+	assets   struct{ Files map[string]asset }
+}
+
+// asset is a file or a folder that the template refers to.
+type asset struct {
+	Source       struct{ Path, Packaging string }
+	Destinations map[string]struct{ BucketName, ObjectKey string }
+}
+
+// read returns an asset as the bucket has it: a folder is a zip file there.
+func (a *Assembly) read(file asset) (body []byte, err error) {
+	path := filepath.Join(a.Dir, file.Source.Path)
+	if file.Source.Packaging == "zip" {
+		var buffer bytes.Buffer
+		err = build.Zip(&buffer, path)
+		body = buffer.Bytes()
+	} else {
+		body, err = os.ReadFile(path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("asset %s: %w", file.Source.Path, err)
+	}
+	return body, nil
 }
 
 // Template is a CloudFormation template.
@@ -83,12 +108,14 @@ func Synthesise(ctx context.Context, app, dir, emulator string,
 
 func open(dir, name string) (*Assembly, error) {
 	a := &Assembly{Dir: dir, Stack: name}
-	data, err := os.ReadFile(filepath.Join(dir, name+".template.json"))
-	if err == nil {
-		err = json.Unmarshal(data, &a.Template)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("template of stack %s: %w", name, err)
+	for file, to := range map[string]any{".template.json": &a.Template, ".assets.json": &a.assets} {
+		data, err := os.ReadFile(filepath.Join(dir, name+file))
+		if err == nil {
+			err = json.Unmarshal(data, to)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("output of the CDK app, %s%s: %w", name, file, err)
+		}
 	}
 	// The template's rules require the CDK's bootstrap, which the emulator does not have.
 	delete(a.Template, "Rules")

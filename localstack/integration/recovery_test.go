@@ -30,7 +30,9 @@ import (
 // beside is another stack in the same world.
 func (s *site) beside(ctx context.Context, t *testing.T, a *cdkapp.Assembly, name string) *site {
 	t.Helper()
-	outputs, err := cdkapp.DeployAs(ctx, s.config, a, name)
+	own := *a
+	own.Stack = name
+	outputs, err := cdkapp.Deploy(ctx, s.config, &own)
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		if err := cdkapp.Delete(context.WithoutCancel(ctx), s.config, name); err != nil {
@@ -38,8 +40,7 @@ func (s *site) beside(ctx context.Context, t *testing.T, a *cdkapp.Assembly, nam
 		}
 	})
 	return &site{
-		backend: s.backend, config: s.config,
-		assembly: &cdkapp.Assembly{Dir: a.Dir, Stack: name, Template: a.Template}, outputs: outputs,
+		backend: s.backend, config: s.config, assembly: &own, outputs: outputs,
 		sqs: s.sqs, dynamo: s.dynamo, lambda: s.lambda, remote: s.remote, proxy: s.proxy, alerts: &inbox{},
 		statuses: newInbox(ctx, s.sqs, outputs["ShopStatusUrl"]),
 	}
@@ -48,12 +49,11 @@ func (s *site) beside(ctx context.Context, t *testing.T, a *cdkapp.Assembly, nam
 // deployAgain deploys the same stack with other settings.
 func (s *site) deployAgain(ctx context.Context, t *testing.T, settings map[string]string) {
 	t.Helper()
-	name := s.assembly.Stack
-	settings["stack"] = name
+	settings["stack"] = s.assembly.Stack
 	a, err := cdkapp.Synthesise(ctx, filepath.Join("..", "..", "infra"), t.TempDir(), s.backend, settings)
 	require.NoError(t, err)
 	require.NoError(t, deployed.prepare(a))
-	s.outputs, err = cdkapp.DeployAs(ctx, s.config, a, name)
+	s.outputs, err = cdkapp.Deploy(ctx, s.config, a)
 	require.NoError(t, err)
 }
 

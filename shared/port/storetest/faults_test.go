@@ -52,7 +52,7 @@ func faultCases() []testCase {
 		{name: "load of the content", do: loadsContent("a", usual("a"))},
 		{name: "load of a content that is not there", do: loadsContent("b", usual("b"))},
 		{name: "due", do: readsDue(port.DueBucket, far, 10)},
-		{name: "list", do: lists(port.Query{}, 10, false)},
+		{name: "list", do: lists(port.Query{After: epoch}, 10, false)},
 		{
 			name: "put of a definition", needs: hasDefinitions, do: puts(empty, []byte("{}")),
 			after: defines(empty),
@@ -90,7 +90,7 @@ func (c operationUnderFaults) cases() []testCase {
 			run: func(s *suite) {
 				s.same(c.before)
 				s.soon(readsDue(port.DueBucket, far, 10)) // a stale index is allowed, so wait for it
-				s.soon(lists(port.Query{}, 10, false))
+				s.soon(lists(port.Query{After: epoch}, 10, false))
 				s.Inject(f)
 				s.same(c.do)
 				s.Inject()
