@@ -122,8 +122,7 @@ func begin(w *Simulation, t *protocol.Task) {
 	planSweep(w)
 	if t.ProcessState == core.Error || t.ProcessState == core.Compensated {
 		w.After(1000, func() {
-			instruct(w, o, core.Command{Name: core.Resubmit, ID: o.Id + "-resubmit", Number: t.Commands.Number},
-				w.Embedded || w.Choose("by", o.Id, 2, 0.5) == 1)
+			byAnyWay(w, o, core.Command{Name: core.Resubmit, ID: o.Id + "-resubmit", Number: t.Commands.Number})
 		})
 	}
 	commands(w, o)
