@@ -120,9 +120,6 @@ func (a Act) String() string {
 	return string(a.Fault)
 }
 
-// Stops reports whether the act ends its handler, or makes it pause.
-func (a Act) Stops() bool { return slices.Contains(compute, a) }
-
 // compute lists the faults that can happen to a handler at each of its port calls.
 var compute = []Act{
 	{CrashBefore, false},

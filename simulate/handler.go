@@ -63,7 +63,7 @@ func (c *Coroutine) Resume() (until int64, more bool) {
 	return 0, false
 }
 
-// agency records what an agent does with one request. Package check compares the record with these rules:
+// agency records what an agent does with one request. The checks compare the record with these rules:
 //   - P3, a reply names request and sender
 //   - P6, two times in each request
 //   - P24, an undo needs no output

@@ -34,22 +34,20 @@ type quiet struct {
 	simulate.Chooser
 	w      *simulate.Simulation
 	points []simulate.Point
-	again  []bool                        // by point: true if its handler has made another call before
-	begun  map[*simulate.Invocation]bool // handlers that have made a call
+	again  []bool                        // by point: true if its handler has made a call before, without a fault
+	calm   map[*simulate.Invocation]bool // handlers whose last call had no fault
 }
 
 // Choose returns what the other chooser chooses.
 func (c *quiet) Choose(p simulate.Point, n int, odds float64) int {
 	v := c.Chooser.Choose(p, n, odds)
-	if _, _, fault := simulate.CallAt(p.Site); !fault {
-		return v
-	}
-	if v == 0 {
+	_, call, fault := simulate.CallAt(p.Site)
+	if fault && v == 0 {
 		c.points = append(c.points, p)
-		c.again = append(c.again, c.begun[c.w.Cur])
+		c.again = append(c.again, c.calm[c.w.Cur])
 	}
-	if c.w.Cur != nil {
-		c.begun[c.w.Cur] = true
+	if fault && c.w.Cur != nil && call != simulate.CallMessage {
+		c.calm[c.w.Cur] = v == 0
 	}
 	return v
 }
@@ -61,16 +59,17 @@ const often = 20
 // places lists the faults that can be put on the course, where no other fault happens. The parameter tried counts the
 // acts before later calls.
 func (c *course) places(tried map[string]int) (all []simulate.Choice) {
-	q := &quiet{Chooser: simulate.NewPlayer(c.choices), begun: map[*simulate.Invocation]bool{}}
+	q := &quiet{Chooser: simulate.NewPlayer(c.choices), calm: map[*simulate.Invocation]bool{}}
 	w := simulate.NewSimulation(c.scenario, q)
 	q.w = w
 	simulate.SetUp(w)
 	simulate.Play(w)
+	stops := []simulate.Fault{simulate.CrashBefore, simulate.Zombie, simulate.Frozen}
 	for i, p := range q.points {
 		role, call, _ := simulate.CallAt(p.Site)
 		for v, act := range simulate.Calls[call].Acts {
 			cell := simulate.Sites[role][call] + act.String()
-			again := q.again[i] && !act.After && act.Stops()
+			again := q.again[i] && !act.After && slices.Contains(stops, act.Fault)
 			if w.Impossible(role, call, p.Subject, act) || again && tried[cell] == often {
 				continue
 			}
