@@ -161,7 +161,7 @@ simulate-report:
 # The same, deeper: 300,000 seeds, and pairs of faults.
 .PHONY: simulate-nightly
 simulate-nightly:
-	$(GATE) -args -seeds 300000 -pairs 3000
+	$(GATE) -args -seeds 300000 -pairs 5000
 
 .PHONY: nightly
 nightly: ## The deep searches, one after another; all of them run, and the last line names those that failed

@@ -50,7 +50,7 @@ func reply(w *Simulation, o *Order) {
 	case 7:
 		c.Step = []string{"nowhere", w.Def.Steps[0].Name}[w.Choose("answer-variation", o.Id+"/step", 2, 0.5)]
 	}
-	instruct(w, o, c, w.Embedded || w.Choose("by", o.Id, 2, 0.5) == 1)
+	byAnyWay(w, o, c)
 }
 
 // passing schedules events that the order passes on to its children (P56, answers pass through). Each has a value of

@@ -51,9 +51,7 @@ func Moved(docs *view.Documents, hash string, at core.Time) (Scenario, error) {
 
 // MoveTask returns the scenario of a task that is moved from one definition to another. The scenario begins
 // after the move.
-func MoveTask(t *protocol.Task, from, to *core.Definition, order json.RawMessage,
-	at core.Time,
-) (Scenario, error) {
+func MoveTask(t *protocol.Task, from, to *core.Definition, order json.RawMessage, at core.Time) (Scenario, error) {
 	d, err := protocol.Decide(from, order, t,
 		core.Command{Name: core.Move, ID: "simulated", Number: t.Commands.Number, To: &core.Target{Definition: to}},
 		protocol.At{Now: at, By: "simulated", Tokens: firstKeys, SizeLimit: port.MaxDocument})
@@ -122,8 +120,7 @@ func begin(w *Simulation, t *protocol.Task) {
 	planSweep(w)
 	if t.ProcessState == core.Error || t.ProcessState == core.Compensated {
 		w.After(1000, func() {
-			instruct(w, o, core.Command{Name: core.Resubmit, ID: o.Id + "-resubmit", Number: t.Commands.Number},
-				w.Embedded || w.Choose("by", o.Id, 2, 0.5) == 1)
+			byAnyWay(w, o, core.Command{Name: core.Resubmit, ID: o.Id + "-resubmit", Number: t.Commands.Number})
 		})
 	}
 	commands(w, o)
@@ -196,7 +193,7 @@ func agentOf(s *protocol.Step, d *core.StepDefinition) string {
 	return d.Agent
 }
 
-// sealedAll parses compiled definitions. If a step has child orders, SealedAll sets the definition of the
+// sealedAll parses compiled definitions. If a step has child orders, sealedAll sets the definition of the
 // child orders in the step.
 func sealedAll(data []json.RawMessage) (all []*core.Definition, err error) {
 	for _, one := range data {

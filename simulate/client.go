@@ -202,71 +202,59 @@ func received(w *Simulation, q *Queue, d port.Delivery) {
 // or run, or the ID of an earlier command.
 func interfere(w *Simulation, o *Order) {
 	t := w.Store.Task(o.Id)
-	kinds := []message.ControlKind{
-		message.Cancel, message.Resubmit, message.Undo, message.Resolve,
-		message.Close, message.Move,
+	names := []string{core.Cancel, core.Resubmit, core.UndoCommand, core.Resolve, core.Close, core.Move}
+	name := names[w.Choose("kind", o.Id, len(names), 0.5)]
+	if t != nil && t.ProcessState == core.Compensated && name != core.Cancel && name != core.Move {
+		name = core.Resubmit // no other command is useful for an undone order
 	}
-	kind := kinds[w.Choose("kind", o.Id, len(kinds), 0.5)]
-	if t != nil && t.ProcessState == core.Compensated && kind != message.Cancel && kind != message.Move {
-		kind = message.Resubmit // no other command is useful for an undone order
-	}
-	ev := command(w, o, t, kind)
-	if ev == nil {
+	c, ok := command(w, o, t, name)
+	if !ok {
 		return
 	}
-	c := core.CommandOf(ev)
+	number := c.Number
 	switch w.Choose("variation", o.Id, 7, 0.35) {
 	case 1:
-		c.Number = max(0, c.Number-1)
+		number = max(0, number-1)
 	case 2:
-		c.Number++
+		number++
 	case 3: // the ID of the previous command, with the same or other content
 		c.ID = fmt.Sprintf("%s-c%d", o.Id, max(1, o.Commands-1))
 	case 4:
-		if e, ok := ev.(core.Command); ok && e.Name == core.Cancel {
-			e.Run = max(0, e.Run-1)
-			ev = e
-		}
+		c.Run = max(0, c.Run-1) // only a Cancel has a run
 	case 5:
-		if e, ok := ev.(core.Command); ok && e.Name == core.Resubmit {
-			e.Deadline = core.Time(w.Start + w.Now + 1000 + w.Spread("deadline", o.Id, 120_000))
+		if name == core.Resubmit {
+			c.Deadline = core.Time(w.Start + w.Now + 1000 + w.Spread("deadline", o.Id, 120_000))
 			if w.Choose("deadline", o.Id+"/passed", 2, 0.3) == 1 {
-				e.Deadline -= 121_000
+				c.Deadline -= 121_000
 			}
-			ev = e
 		}
 	case 6:
-		if e, ok := ev.(core.Command); ok && e.Name == core.Resolve && t != nil && len(t.Steps) > 0 {
+		if name == core.Resolve && t != nil && len(t.Steps) > 0 {
 			if step := t.Steps[w.Choose("wrong", o.Id, len(t.Steps), 0.7)].Name; !believed(w, t, step) {
-				e.Step = step
-				ev = e
+				c.Step = step
 			}
 		}
 	}
-	ev = core.Stamped(ev, c.ID, c.Sender, c.Number)
+	ev := core.Stamped(c, c.ID, c.Sender, number)
 	direct := w.Choose("by", o.Id, 2, 0.5) == 1 || w.Embedded
 	instruct(w, o, ev, direct)
-	if w.Choose("insists", o.Id, 2, 0.05) == 1 {
-		insist(w, o, ev, direct)
+	if w.Choose("insists", o.Id, 2, 0.05) == 0 {
+		return
 	}
-}
-
-// insist simulates a person who repeats a command. Each repetition has a new ID and the present command
-// number. At the end insist sends the first command again.
-func insist(w *Simulation, o *Order, first core.Event, direct bool) {
+	// The person repeats the command, with new IDs and the present number, and at the end the first one.
 	after := int64(0)
 	for range 8 + w.Choose("insists", o.Id+"/times", 12, 0.5) {
 		id := nextID(o)
 		after += 1 + w.Spread("insists", o.Id, 2_000)
 		w.After(after, func() {
-			c := core.CommandOf(first)
+			now := number
 			if t := w.Store.Task(o.Id); t != nil {
-				c.Number = t.Commands.Number
+				now = t.Commands.Number
 			}
-			instruct(w, o, core.Stamped(first, id, c.Sender, c.Number), direct)
+			instruct(w, o, core.Stamped(ev, id, c.Sender, now), direct)
 		})
 	}
-	w.After(after+1+w.Spread("insists", o.Id+"/first", 60_000), func() { instruct(w, o, first, direct) })
+	w.After(after+1+w.Spread("insists", o.Id+"/first", 60_000), func() { instruct(w, o, ev, direct) })
 }
 
 func nextID(o *Order) string {
@@ -274,69 +262,62 @@ func nextID(o *Order) string {
 	return fmt.Sprintf("%s-c%d", strings.ReplaceAll(o.Id, "~", "."), o.Commands)
 }
 
-// command returns a command of the given kind for the task. It may return nil for a Resolve.
-func command(w *Simulation, o *Order, t *protocol.Task, kind message.ControlKind) core.Event {
-	if kind == message.Answer {
-		return answer(w, o, t)
+// command returns a command for the task. It returns false if the operator has nothing to state in a Resolve.
+func command(w *Simulation, o *Order, t *protocol.Task, name string) (core.Command, bool) {
+	c := core.Command{Name: name, ID: nextID(o)}
+	switch {
+	case t != nil && name == core.Cancel:
+		c.Run = t.Run
+	case t != nil:
+		c.Number = t.Commands.Number
 	}
-	id := nextID(o)
-	run := 0
-	number := 0
-	if t != nil {
-		run = t.Run
-		number = t.Commands.Number
-	}
-	switch kind {
-	case message.Cancel:
-		return core.Command{Name: core.Cancel, ID: id, Run: run}
-	case message.Undo:
-		return core.Command{Name: core.UndoCommand, ID: id, Number: number}
-	case message.Close:
-		return core.Command{Name: core.Close, ID: id, Number: number, Sender: core.Sender{By: "ann", Reason: "settled by hand"}}
-	case message.Erase:
-		return core.Command{Name: core.Erase, ID: id, Number: number, Sender: core.Sender{By: "ann", Reason: "asked to"}}
-	case message.Resolve:
-		return resolve(w, o, t, core.Command{Name: core.Resolve, ID: id, Number: number})
-	case message.Move:
-		return core.Command{Name: core.Move, ID: id, Number: number, Definition: aim(w, o)}
-	}
-	c := core.Command{Name: core.Resubmit, ID: id, Number: number}
-	switch w.Choose("aims", o.Id, 3, 0.25) {
-	case 1:
+	switch name {
+	case core.Close:
+		c.Sender = core.Sender{By: "ann", Reason: "settled by hand"}
+	case core.Erase:
+		c.Sender = core.Sender{By: "ann", Reason: "asked to"}
+	case core.Resolve:
+		return c, resolve(w, o, t, &c)
+	case core.Move:
 		c.Definition = aim(w, o)
-	case 2:
-		correct(w, o, t, &c)
+	case core.Resubmit:
+		switch w.Choose("aims", o.Id, 3, 0.25) {
+		case 1:
+			c.Definition = aim(w, o)
+		case 2:
+			correct(w, o, t, &c)
+		}
 	}
-	return c
+	return c, true
 }
 
-// resolve adds a step and a fact to a Resolve command. If the operator can state no fact, resolve returns
-// nil, or a command that the Scheduler must refuse.
-func resolve(w *Simulation, o *Order, t *protocol.Task, c core.Command) core.Event {
+// resolve adds a step and a fact to a Resolve command, which the Scheduler may have to refuse. It returns false if the
+// operator can state no fact.
+func resolve(w *Simulation, o *Order, t *protocol.Task, c *core.Command) bool {
 	if step := stillWaits(t); step != "" && w.Choose("hasty", o.Id+"/wait", 2, 0.5) == 1 {
 		// The command ends a wait for a time in an order that goes forward. Otherwise the Scheduler must refuse
 		// it (P33, a waiting step asks no agent).
 		c.Step = step
 		c.Fact = core.Happened
-		return c
+		return true
 	}
 	c.Step, c.Fact = fact(w, t)
 	if c.Step == "" {
 		if w.Quiescing || t == nil || len(t.Steps) == 0 || w.Choose("hasty", o.Id, 2, 0.5) == 0 {
-			return nil
+			return false
 		}
 		// The Scheduler must refuse this command. Either the result of the step is known, or an agent may
 		// still work on the step.
 		c.Step = t.Steps[w.Choose("hasty", o.Id+"/step", len(t.Steps), 0.7)].Name
 		c.Fact = core.Happened
 		if believed(w, t, c.Step) {
-			return nil // the Scheduler could accept the fact, which may be false
+			return false // the Scheduler could accept the fact, which may be false
 		}
 	}
 	if c.Fact == core.Happened && w.Choose("output", o.Id, 2, 0.4) == 1 {
 		c.Output = json.RawMessage(fmt.Sprintf(`{"stated":%d}`, o.Commands))
 	}
-	return c
+	return true
 }
 
 // correct adds another input for a step to a Resubmit command. It usually chooses a failed step, and
@@ -389,6 +370,11 @@ func aim(w *Simulation, o *Order) string {
 func believed(w *Simulation, t *protocol.Task, step string) bool {
 	s := t.Step(step)
 	return t.ProcessState == core.Error && inDoubt(s) && core.Time(w.Start+w.Now+w.Skew()) > s.LastStop()
+}
+
+// byAnyWay sends a command to a Scheduler, or as a message.
+func byAnyWay(w *Simulation, o *Order, ev core.Event) {
+	instruct(w, o, ev, w.Embedded || w.Choose("by", o.Id, 2, 0.5) == 1)
 }
 
 // instruct sends a command. If direct is true and a Scheduler runs, instruct calls the Scheduler. Otherwise

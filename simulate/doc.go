@@ -10,4 +10,8 @@
 // A run has two phases. In the first phase faults occur, and the simulator checks the invariants after every
 // event. In the second phase no fault occurs, and every order must end within a time limit. A simulated
 // operator handles the orders that stop in Error.
+//
+// The checks judge a run by its effects: the services' books, the messages that people and services get, and the
+// stored documents with their history. They predict no decision. The page docs/reference/simulator.md lists the
+// invariants by number.
 package simulate

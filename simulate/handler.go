@@ -4,7 +4,6 @@ import (
 	"errors"
 	"iter"
 	"slices"
-	"sync"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
@@ -20,28 +19,18 @@ type Coroutine struct {
 	body func(*Invocation)
 }
 
-// ended is the value that a coroutine yields after its handler has ended. It is never a valid time.
+// handlerEnded is the value that a coroutine yields after its handler has ended. It is never a valid time.
 const handlerEnded = -1
 
-// idle holds the coroutines without a handler, for all simulations. It keeps at most mostIdle coroutines, so
-// few remain after the last simulation.
-var idle struct {
-	sync.Mutex
-	all []*Coroutine
-}
-
-const mostIdle = 256
+// idle holds coroutines without a handler, for all simulations. It is small, so few remain after the last simulation.
+var idle = make(chan *Coroutine, 256)
 
 // hire returns a coroutine that will run the handler.
 func hire(iv *Invocation, body func(*Invocation)) *Coroutine {
 	var c *Coroutine
-	idle.Lock()
-	if n := len(idle.all); n > 0 {
-		c = idle.all[n-1]
-		idle.all = idle.all[:n-1]
-	}
-	idle.Unlock()
-	if c == nil {
+	select {
+	case c = <-idle:
+	default:
 		c = &Coroutine{}
 		c.next, c.stop = iter.Pull(c.work)
 	}
@@ -51,14 +40,11 @@ func hire(iv *Invocation, body func(*Invocation)) *Coroutine {
 }
 
 func (c *Coroutine) work(yield func(int64) bool) {
-	for {
+	for more := true; more; more = yield(handlerEnded) {
 		c.iv.Yield = yield
 		c.body(c.iv)
 		c.iv = nil
 		c.body = nil
-		if !yield(handlerEnded) {
-			return
-		}
 	}
 }
 
@@ -69,19 +55,15 @@ func (c *Coroutine) Resume() (until int64, more bool) {
 	if until != handlerEnded {
 		return until, true
 	}
-	idle.Lock()
-	kept := len(idle.all) < mostIdle
-	if kept {
-		idle.all = append(idle.all, c)
-	}
-	idle.Unlock()
-	if !kept {
+	select {
+	case idle <- c:
+	default:
 		c.stop()
 	}
 	return 0, false
 }
 
-// agency records what an agent does with one request. Package check compares the record with these rules:
+// agency records what an agent does with one request. The checks compare the record with these rules:
 //   - P3, a reply names request and sender
 //   - P6, two times in each request
 //   - P24, an undo needs no output

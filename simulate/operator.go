@@ -6,7 +6,6 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
@@ -62,33 +61,33 @@ func operate(w *Simulation) {
 		if t == nil || t.ProcessState != core.Error || !t.AtRest() || t.End.ResendAt != 0 {
 			continue
 		}
-		kind := message.Resubmit
+		name := core.Resubmit
 		if doubt(w, t) && w.Choose("careless", o.Id, 2, 0.1) == 0 {
-			kind = message.Resolve
+			name = core.Resolve
 		} else if triedInVain(w, o, t) {
-			kind = message.Undo
+			name = core.UndoCommand
 			if past(w, t) || undoFails(t) {
-				kind = message.Close
+				name = core.Close
 			}
 		} else if w.Choose("decides", o.Id, 2, 0.4) == 1 && !past(w, t) {
-			kind = message.Undo
+			name = core.UndoCommand
 		} else if w.Choose("closes", o.Id, 2, 0.1) == 1 {
-			kind = message.Close
+			name = core.Close
 		} else if w.Choose("moves", o.Id, 2, 0.15) == 1 {
-			kind = message.Move
+			name = core.Move
 		}
-		if t.Parent != nil && (kind == message.Undo || kind == message.Close) {
-			o, t, kind = giveUp(w, o, t)
+		if t.Parent != nil && (name == core.UndoCommand || name == core.Close) {
+			o, t, name = giveUp(w, o, t)
 		}
-		if c := command(w, o, t, kind); c != nil {
-			instruct(w, o, c, w.Embedded || w.Choose("by", o.Id, 2, 0.5) == 1)
+		if c, ok := command(w, o, t, name); ok {
+			byAnyWay(w, o, c)
 		}
 	}
+	pause := int64(10 * 60_000)
 	if w.Quiescing {
-		w.After(30_000, func() { operate(w) })
-	} else {
-		w.After(10*60_000, func() { operate(w) })
+		pause = 30_000
 	}
+	w.After(pause, func() { operate(w) })
 }
 
 // giveUp returns the command that gives up a stopped child, and the order that gets the command. A child
@@ -96,30 +95,31 @@ func operate(w *Simulation) {
 // operator resubmits the child. After many commands in vain the operator closes the child, and states later
 // that its effects were undone by hand, because a parent cannot undo a closed child (see
 // shared/protocol/testdata/stories/child-closed.story).
-func giveUp(w *Simulation, o *Order, t *protocol.Task) (*Order, *protocol.Task, message.ControlKind) {
+func giveUp(w *Simulation, o *Order, t *protocol.Task) (*Order, *protocol.Task, string) {
 	top := o
 	above := t
 	for above != nil && above.Parent != nil {
 		top = w.ByID[above.Parent.OrderID]
 		if top == nil {
-			return o, t, message.Resubmit
+			return o, t, core.Resubmit
 		}
 		above = w.Store.Task(top.Id)
 	}
 	switch {
 	case above != nil && above.ProcessState == core.Processing && !above.Undo.CancelAsked && !past(w, above):
-		return top, above, message.Cancel
+		return top, above, core.Cancel
 	case triedInVain(w, o, t):
-		return o, t, message.Close
+		return o, t, core.Close
 	}
-	return o, t, message.Resubmit
+	return o, t, core.Resubmit
 }
 
 // erase sends the command Erase for an order in any state. It ignores child orders, because tests of the
 // Scheduler cover their erasure.
 func erase(w *Simulation, o *Order) {
 	if t := w.Store.Task(o.Id); t == nil || t.Parent == nil {
-		instruct(w, o, command(w, o, t, message.Erase), w.Embedded || w.Choose("by", o.Id, 2, 0.5) == 1)
+		c, _ := command(w, o, t, core.Erase)
+		byAnyWay(w, o, c)
 	}
 }
 

@@ -72,7 +72,7 @@ func Stop(w *Simulation) {
 			iv.Dead = true
 			w.Corpses = append(w.Corpses, iv)
 		}
-		p.Running = nil // a later Kill must not end these handlers again
+		p.Running = nil // a later kill must not end these handlers again
 	}
 	bury(w)
 }

@@ -219,9 +219,7 @@ func takes(w *Simulation, conf Service, key string, left int64) int64 {
 
 // tooLong simulates a call that takes longer than its caller waits. A call with the grade fenced takes effect
 // later. Any other call has no effect, because the other grades declare that calls end in time.
-func tooLong(w *Simulation, iv *Invocation, s *Remote, c worker.Call, left,
-	takes int64,
-) (any, error) {
+func tooLong(w *Simulation, iv *Invocation, s *Remote, c worker.Call, left, takes int64) (any, error) {
 	landLater(w, s, c, takes)
 	pauseFor(iv, max(left, 0)+1)
 	return nil, worker.WithCode(context.DeadlineExceeded, "timeout")
@@ -243,9 +241,7 @@ func landLater(w *Simulation, s *Remote, c worker.Call, d int64) {
 	})
 }
 
-func land(w *Simulation, iv *Invocation, s *Remote, c worker.Call, conf Service,
-	f Fault,
-) (any, error) {
+func land(w *Simulation, iv *Invocation, s *Remote, c worker.Call, conf Service, f Fault) (any, error) {
 	if c.Grade != core.Fenced && !iv.P.Now().Before(c.Deadline) {
 		// The call arrives after its deadline, when the agent has already closed the connection.
 		return nil, worker.WithCode(context.DeadlineExceeded, "timeout")

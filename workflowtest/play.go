@@ -106,9 +106,7 @@ func (w *Workflow) must(err error) {
 
 // step lets an actor handle one message from a queue, and returns the message. It returns nil if the queue is
 // empty. If the actor cannot handle the message, the queue delivers the message again later.
-func (w *Workflow) step(queue string,
-	handle func(context.Context, string, []port.Delivery) []string,
-) *port.Delivery {
+func (w *Workflow) step(queue string, handle func(context.Context, string, []port.Delivery) []string) *port.Delivery {
 	w.t.Helper()
 	q, err := w.queues.Queue(queue)
 	w.must(err)

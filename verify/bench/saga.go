@@ -52,9 +52,7 @@ func runtimeOptions(dir string, ops map[string]worker.Operations,
 	}, nil
 }
 
-func openRuntime(ctx context.Context, dir string,
-	ops map[string]worker.Operations,
-) (*embedded.Runtime, error) {
+func openRuntime(ctx context.Context, dir string, ops map[string]worker.Operations) (*embedded.Runtime, error) {
 	o, err := runtimeOptions(dir, ops, map[string]string{"saga": saga})
 	if err != nil {
 		return nil, err

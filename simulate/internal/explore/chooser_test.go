@@ -1,7 +1,6 @@
 package explore
 
 import (
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -10,23 +9,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 	"github.com/stepkeeper/stepkeeper/simulate"
 )
-
-// TestATapeGivesTheSameRun checks that a tape holds all choices of a seed, also after it was written to a
-// file and read.
-func TestATapeGivesTheSameRun(t *testing.T) {
-	for seed := range uint64(200) {
-		sc := simulate.Scenario{Definition: drawnWorkflow(seed)}
-		first := simulate.Run(sc, simulate.NewSeeded(seed))
-		file := filepath.Join(t.TempDir(), "tape.json")
-		require.NoError(t, simulate.NewTape(sc, first.Choices, nil).Write(file))
-		tape, err := simulate.ReadTape(file)
-		require.NoError(t, err)
-		_, again, err := tape.Play(nil)
-		require.NoError(t, err, "%+v", seed)
-		require.Equal(t, first.Hash, again.Hash, "%+v", seed)
-		require.Equal(t, first.Ends, again.Ends, "%+v", seed)
-	}
-}
 
 // TestShrinkToTheOrdersThatMatter checks that a run of several orders shrinks to one, or to the orders
 // without which nothing breaks.

@@ -21,8 +21,8 @@ import (
 const (
 	gateSeeds  = 8000 // unless -seeds says otherwise
 	drawings   = 2000 // different workflows
-	twiceSeeds = 1000 // run again, to compare
-	courses    = 80   // runs in which every single fault is tried
+	twiceSeeds = 500  // played again by their tapes
+	courses    = 50   // runs in which every single fault is tried
 )
 
 // Flags of the gate, after -args. `make simulate-report` has the defaults, `make simulate-nightly` more.
@@ -40,7 +40,7 @@ func onAllCores(work func()) {
 	all.Wait()
 }
 
-// TestDrawnWorkflows runs seeds over many small workflows, some of them twice.
+// TestDrawnWorkflows runs seeds over many small workflows, and plays the tapes of some.
 func TestDrawnWorkflows(t *testing.T) {
 	defer simulate.Spacious()()
 	n := *seeds
@@ -66,12 +66,12 @@ func TestDrawnWorkflows(t *testing.T) {
 			r := simulate.Run(sc, simulate.NewSeeded(uint64(seed)))
 			again := r
 			if seed < twiceSeeds {
-				again = simulate.Run(sc, simulate.NewSeeded(uint64(seed)))
+				again = simulate.Run(sc, simulate.NewPlayer(r.Choices))
 			}
 			mu.Lock()
 			total.Add(r.Stats)
 			if again.Hash != r.Hash {
-				t.Errorf("seed %d gave another run the second time", seed)
+				t.Errorf("the tape of seed %d gave another run", seed)
 			}
 			if r.Violation != nil {
 				if bad++; bad < 20 {
@@ -127,7 +127,7 @@ func TestSimulatorPageShowsTheGate(t *testing.T) {
 	cells, cannot := simulate.Cells(nil)
 	for _, want := range []string{
 		fmt.Sprintf("%s runs over %s drawn workflows", thousands(gateSeeds), thousands(drawings)),
-		fmt.Sprintf("%s of them twice", thousands(twiceSeeds)),
+		fmt.Sprintf("the tapes of %d of them", twiceSeeds),
 		fmt.Sprintf("The nightly run adds %s pairs", thousands(nightly)),
 		fmt.Sprintf("single call of %d runs of one order", courses),
 		fmt.Sprintf("All places and all %d cells are hit. %d cells cannot exist", len(cells), len(cannot)),

@@ -32,33 +32,51 @@ func (c *course) run(faults ...simulate.Choice) simulate.Result {
 // quiet notes the points at which another chooser chooses 0.
 type quiet struct {
 	simulate.Chooser
+	w      *simulate.Simulation
 	points []simulate.Point
+	again  []bool                        // by point: true if its handler has made a call before, without a fault
+	calm   map[*simulate.Invocation]bool // handlers whose last call had no fault
 }
 
 // Choose returns what the other chooser chooses.
 func (c *quiet) Choose(p simulate.Point, n int, odds float64) int {
 	v := c.Chooser.Choose(p, n, odds)
-	if v == 0 {
+	_, call, fault := simulate.CallAt(p.Site)
+	if fault && v == 0 {
 		c.points = append(c.points, p)
+		c.again = append(c.again, c.calm[c.w.Cur])
+	}
+	if fault && c.w.Cur != nil && call != simulate.CallMessage {
+		c.calm[c.w.Cur] = v == 0
 	}
 	return v
 }
 
-// places lists every fault that can be put anywhere on the course, where no other fault happens.
-func (c *course) places() (all []simulate.Choice) {
-	noted := &quiet{Chooser: simulate.NewPlayer(c.choices)}
-	w := simulate.NewSimulation(c.scenario, noted)
+// often is how many times each act that stops a handler before its second call or a later one is tried. The handler does
+// what it does if it stops after the call before, which is tried at every place.
+const often = 20
+
+// places lists the faults that can be put on the course, where no other fault happens. The parameter tried counts the
+// acts before later calls.
+func (c *course) places(tried map[string]int) (all []simulate.Choice) {
+	q := &quiet{Chooser: simulate.NewPlayer(c.choices), calm: map[*simulate.Invocation]bool{}}
+	w := simulate.NewSimulation(c.scenario, q)
+	q.w = w
 	simulate.SetUp(w)
 	simulate.Play(w)
-	for _, p := range noted.points {
-		role, call, fault := simulate.CallAt(p.Site)
-		if !fault {
-			continue
-		}
+	stops := []simulate.Fault{simulate.CrashBefore, simulate.Zombie, simulate.Frozen}
+	for i, p := range q.points {
+		role, call, _ := simulate.CallAt(p.Site)
 		for v, act := range simulate.Calls[call].Acts {
-			if !w.Impossible(role, call, p.Subject, act) {
-				all = append(all, simulate.Choice{At: p.Site, Of: p.Subject, Nth: p.Nth, Value: v + 1, What: act.String()})
+			cell := simulate.Sites[role][call] + act.String()
+			again := q.again[i] && !act.After && slices.Contains(stops, act.Fault)
+			if w.Impossible(role, call, p.Subject, act) || again && tried[cell] == often {
+				continue
 			}
+			if again {
+				tried[cell]++
+			}
+			all = append(all, simulate.Choice{At: p.Site, Of: p.Subject, Nth: p.Nth, Value: v + 1, What: act.String()})
 		}
 	}
 	return all
@@ -72,9 +90,10 @@ type job struct {
 
 // jobs yields every single fault at every place of the courses, and as many pairs in each course, spread evenly.
 func jobs(courses, pairs int, yield func(job)) {
+	tried := map[string]int{}
 	for n := range uint64(courses) { //nolint:gosec // small
 		c := newCourse(5 * n) // of the first seeds alone, no agent gives a request back
-		all := c.places()
+		all := c.places(tried)
 		for _, fault := range all {
 			yield(job{c, []simulate.Choice{fault}})
 		}
