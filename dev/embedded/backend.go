@@ -202,7 +202,7 @@ func (s *Runtime) Task(ctx context.Context, id string) (*protocol.Task, *core.De
 
 // Target returns the definition that a Move command names.
 func (s *Runtime) Target(ctx context.Context, workflow, definition string) (core.Target, error) {
-	return s.state.Target(ctx, workflow, definition, definition == message.Latest)
+	return s.state.Target(ctx, workflow, definition)
 }
 
 // Question returns the data that the answer page may show for a token (P39, a token is an answer's

@@ -92,7 +92,9 @@ type Report struct {
 // different shards (rule 17 of docs/reference/aws-rules.md). The error joins the errors of schedules, shards
 // and unreadable tasks. The Report is valid even with an error.
 func (s *Supervisor) Sweep(ctx context.Context) (Report, error) {
-	w := sweep{Supervisor: s, pages: s.cfg.PagesPerSweep, depths: map[string]port.Depth{}, look: s.looks()}
+	w := sweep{
+		Supervisor: s, pages: s.cfg.PagesPerSweep, depths: map[string]port.Depth{}, look: s.isNext(&s.looked, engine.LookAgain/3),
+	}
 	shards := s.cfg.State.Port().Shards()
 	first := s.first(shards)
 	errs := []error{w.schedules(ctx)}
@@ -166,12 +168,6 @@ func (w *sweep) outage(ctx context.Context, o port.Outage) error {
 // Scheduler is the Scheduler's name in calls of Capacity. A deployed agent cannot have this name.
 const Scheduler = "scheduler"
 
-// looks reports whether this sweep also looks at the damaged tasks. The first sweep of a process does, because
-// the process may run another program. Further looks are rare, because most deployments have no damaged task.
-func (s *Supervisor) looks() bool {
-	return s.isNext(&s.looked, engine.LookAgain/3)
-}
-
 // isNext reports whether something was last done at least an interval ago, and marks it as done now. The argument at
 // is the time of the last, in nanoseconds since 1970.
 func (s *Supervisor) isNext(at *atomic.Int64, interval time.Duration) bool {
@@ -182,7 +178,9 @@ func (s *Supervisor) isNext(at *atomic.Int64, interval time.Duration) bool {
 
 type sweep struct {
 	*Supervisor
-	look   bool // true if the sweep also looks at port.DamagedBucket
+	// look means that the sweep also looks at port.DamagedBucket. The first sweep of a process does, because the
+	// process may run another program. Further looks are rare, because most deployments have no damaged task.
+	look   bool
 	report Report
 	pages  int
 	depths map[string]port.Depth // depth of each queue, read once per sweep

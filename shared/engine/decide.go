@@ -115,12 +115,12 @@ func (e *Engine) repeatFollowUps(ctx context.Context, j *Job, m *Message, at pro
 func (e *Engine) apply(ctx context.Context, j *Job, in input, at protocol.At,
 	again bool,
 ) (protocol.Decision, error) {
-	d, err := in.decide(j.Task, at)
+	d, err := protocol.Decide(in.definition, in.order, j.Task, in.event, at)
 	if errors.Is(err, core.ErrOrderNeeded) && len(in.order) == 0 && j.Task != nil {
 		in.order, err = e.State.Order(ctx, j.Task)
 		switch {
 		case err == nil:
-			d, err = in.decide(j.Task, at)
+			d, err = protocol.Decide(in.definition, in.order, j.Task, in.event, at)
 		case errors.Is(err, port.ErrNotFound) && j.status < reread: // the order may have been erased meanwhile
 			err = errReload
 		case errors.Is(err, port.ErrNotFound):
@@ -146,10 +146,6 @@ func (e *Engine) apply(ctx context.Context, j *Job, in input, at protocol.At,
 		j.Definition = in.target // this definition also decides the next messages of the job
 	}
 	return d, nil
-}
-
-func (in input) decide(t *protocol.Task, at protocol.At) (protocol.Decision, error) {
-	return protocol.Decide(in.definition, in.order, t, in.event, at)
 }
 
 // repeats reports whether the engine sends the effects of an event even if the event changes nothing.

@@ -64,7 +64,9 @@ func (e *Engine) ofCommand(ctx context.Context, t *protocol.Task, c core.Command
 	switch {
 	case c.Name == core.Move, c.Name == core.Resubmit && c.Definition != "":
 		var to core.Target
-		to, err = e.target(ctx, t, c.Definition)
+		if c.Definition != "" {
+			to, err = e.State.Target(ctx, t.Workflow, c.Definition)
+		}
 		c.To = &to
 		in.event = c
 		in.target = to.Definition
@@ -110,22 +112,13 @@ func withTokenClaims(id string, ev core.Answered, at protocol.At) (core.Event, e
 	return ev, nil
 }
 
-// target returns the definition to which a command moves the task (P49, move pins another definition). The
-// result is empty if hash is "".
-func (e *Engine) target(ctx context.Context, t *protocol.Task, hash string) (core.Target, error) {
-	if hash == "" {
-		return core.Target{}, nil
-	}
-	return e.State.Target(ctx, t.Workflow, hash, hash == message.Latest)
-}
-
 // childTarget reads the definition that a parent's request names, and adds it to the event. Only the start of
 // an undone child with another definition needs this (P41, parent and child talk by messages).
 func (e *Engine) childTarget(ctx context.Context, t *protocol.Task, ask core.AskChild, in *input) error {
 	if ask.Ask != core.AskStart || t.ProcessState != core.Compensated || ask.Definition == t.Definition {
 		return nil
 	}
-	to, err := e.State.Target(ctx, t.Workflow, ask.Definition, false)
+	to, err := e.State.Target(ctx, t.Workflow, ask.Definition)
 	ask.To = to.Definition
 	in.event = ask
 	in.target = to.Definition

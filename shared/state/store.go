@@ -68,16 +68,6 @@ func (s *Store) Room() protocol.SizeLimit {
 	return protocol.SizeLimit(s.cfg.Limit)
 }
 
-// Size returns the length of a task's document. It returns 0 if the document cannot be encoded, because
-// Commit reports that error.
-func Size(t *protocol.Task) int {
-	doc, err := EncodeTask(t)
-	if err != nil {
-		return 0
-	}
-	return len(doc)
-}
-
 // Port returns the underlying store, for listings.
 func (s *Store) Port() port.Store { return s.cfg.Store }
 
@@ -390,10 +380,10 @@ func (s *Store) keep(ctx context.Context, def *core.Definition) error {
 		}
 	}
 	data, err := s.cfg.Encode(def)
-	if err != nil {
-		return fmt.Errorf("store definition %s of workflow %q: %w", def.Hash, def.Name, err)
+	if err == nil {
+		err = s.cfg.Definitions.PutDefinition(ctx, def.Hash, data)
 	}
-	if err := s.cfg.Definitions.PutDefinition(ctx, def.Hash, data); err != nil {
+	if err != nil {
 		return fmt.Errorf("store definition %s of workflow %q: %w", def.Hash, def.Name, err)
 	}
 	s.mu.Lock()
@@ -404,13 +394,13 @@ func (s *Store) keep(ctx context.Context, def *core.Definition) error {
 }
 
 // Target returns the definition to which a task is moved (P49, move pins another definition):
-//   - If latest is true, Target returns the definition that new orders of the workflow get. It stores the
+//   - If hash is message.Latest, Target returns the definition that new orders of the workflow get. It stores the
 //     definition first, so that every pinned definition is stored.
-//   - If latest is false, Target returns the stored definition with the given hash.
+//   - Otherwise Target returns the stored definition with the given hash.
 //
 // If no such definition can be used, Target.Absent states the reason.
-func (s *Store) Target(ctx context.Context, workflow, hash string, latest bool) (core.Target, error) {
-	if !latest {
+func (s *Store) Target(ctx context.Context, workflow, hash string) (core.Target, error) {
+	if hash != message.Latest {
 		def, err := s.Definition(ctx, workflow, hash)
 		if errors.Is(err, port.ErrNotFound) || err == nil && def == nil {
 			return core.Target{Absent: fmt.Sprintf(
