@@ -184,8 +184,13 @@ func again[T any](ctx context.Context, c *Client, f func(context.Context) (T, er
 			return got, err
 		}
 		last = err
-		jitter := 1 - pauseJitter + 2*pauseJitter*rand.Float64() //nolint:gosec // it is no secret
-		wait := max(askedPause(err), time.Duration(float64(pause)*jitter))
+		wait := time.Duration(float64(pause) * (1 - pauseJitter))
+		spread := 2 * (pause - wait)
+		if asked := askedPause(err); asked > 0 {
+			wait = asked
+			spread = asked
+		}
+		wait += rand.N(spread) //nolint:gosec // the jitter is no secret
 		if time.Since(began)+wait > c.limit.longest {
 			return got, err
 		}

@@ -117,7 +117,11 @@ func (s *Incidents) isLeft(ctx context.Context, x Incident, now time.Time) bool 
 // announce publishes an alert, unless one was published since the caller read x.
 func (s *Incidents) announce(ctx context.Context, x, shown Incident, kind message.AlertKind, orders int) error {
 	d, _, err := s.load(ctx)
-	if y := d.same(x); err != nil || y == nil || y.Published != x.Published {
+	published := core.Time(0) // also if the incident has ended since
+	if y := d.same(x); y != nil {
+		published = y.Published
+	}
+	if err != nil || published != x.Published {
 		return err
 	}
 	if err := s.publish(ctx, shown, kind, orders); err != nil {

@@ -133,9 +133,9 @@ func (t *transport) depthUnknown(queues []string, why error) error {
 }
 
 func (t *transport) lookAt(ctx context.Context, queue string) seen {
-	last, known := t.seen.Load(queue)
+	stored, known := t.seen.Load(queue)
 	if known {
-		last := last.(seen)
+		last := stored.(seen)
 		holds := t.Parts.Unattended
 		if last.err != nil {
 			holds *= failureHolds

@@ -193,7 +193,7 @@ func TestOpen(t *testing.T) {
 	_, err = engine.State.Port().Content(ctx, "o-1", "h")
 	require.ErrorIs(t, err, port.ErrNotFound)
 	got := strings.Join(s.Calls(), ", ")
-	const want = "GetItem definitions, GetItem orders, GetItem orders, GetItem orders, GetItem orders, " +
+	const want = "GetItem definitions, GetItem orders, GetItem orders, GetItem orders, GetItem orders, GetItem orders, " +
 		"Publish arn:aws:sns:eu-central-1:1:alerts, PutItem definitions, PutItem orders, PutItem orders, " +
 		"SendMessageBatch requests-payment"
 	require.Equal(t, want, got)
