@@ -350,7 +350,7 @@ func (s *Store) unknown(workflow string) *core.Refusal {
 		if problem := s.cfg.Broken(workflow); problem != "" {
 			r.Code = message.CodeBrokenWorkflow
 			r.Text = fmt.Sprintf("the workflow %q is there, and its file cannot be used: %s; fix the file, then send "+
-				"it again", workflow, problem)
+				"the order again", workflow, problem)
 			return r
 		}
 	}

@@ -85,7 +85,7 @@ func TestOrderGoesOnWithTheFixedWorkflow(t *testing.T) {
 	server, end = opened(t, folder)
 	defer end()
 	c = call{server: server}
-	require.Contains(t, get(t, server+"/v1/workflows/none"), `no workflow \"none\" is deployed; deploy it`)
+	require.Contains(t, get(t, server+"/v1/workflows/none"), `no workflow \"none\" is deployed; check the name`)
 	c.run(t, "show", "one").want(t, failure.OK, "it is pinned to an older definition of its workflow",
 		"resubmit one --definition latest", "move one --definition latest --dry-run")
 	c.run(t, "move", "one", "--definition", "latest", "--dry-run").want(t, failure.OK,
