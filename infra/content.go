@@ -303,7 +303,7 @@ func httpAgent(name string, a Agent) (compiled []byte, checked settings.Agent, e
 		return nil, checked, err
 	}
 	var missing []error
-	file, err = settings.Complete(file, settings.WithoutSecrets(sorted(a.Secrets), func(variable string) (string, bool) {
+	given := settings.WithoutSecrets(sorted(a.Secrets), func(variable string) (string, bool) {
 		value, set := a.Environment[variable]
 		if !set {
 			missing = append(missing,
@@ -312,7 +312,8 @@ func httpAgent(name string, a Agent) (compiled []byte, checked settings.Agent, e
 			return "https://missing.invalid", true
 		}
 		return value, true
-	}))
+	})
+	file, err = settings.Complete(file, given)
 	if err != nil {
 		missing = append(missing, fmt.Errorf("agents file %s: %w", a.HTTP, err))
 	}

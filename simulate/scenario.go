@@ -108,9 +108,9 @@ func (w *Simulation) DefOf(t *protocol.Task) *core.Definition {
 	return w.Def // an order that was cancelled before its submission pins no definition
 }
 
-// stepOf returns the workflow definition that contains the step with the given name, and the step in it.
-// stepOf looks first in the task's definition. A Move may have removed the step from this definition, so
-// stepOf then looks in all other definitions.
+// StepOf returns the workflow definition that contains the step with the given name, and the step in it.
+// StepOf looks first in the task's definition. A Move may have removed the step from this definition, so
+// StepOf then looks in all other definitions.
 func (w *Simulation) StepOf(t *protocol.Task, name string) (*core.Definition, *core.StepDefinition) {
 	all := w.Known
 	if t != nil {

@@ -56,7 +56,7 @@ func (s *Store) Holds(t *protocol.Task) bool {
 	return err == nil
 }
 
-// committed remembers a record that was committed. It returns the task before that, or nil.
+// Committed remembers a record that was committed. It returns the task before that, or nil.
 func (s *Store) Committed(record *port.Record, t *protocol.Task) (before *protocol.Task) {
 	r := s.byID[t.OrderID]
 	if r == nil {

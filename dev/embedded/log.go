@@ -23,7 +23,7 @@ type lines struct {
 	logged map[string]int // number of lines in this minute, by kind
 }
 
-// Bounded returns a handler that limits the warnings and errors of each kind. It returns a handler of its own unchanged.
+// Bounded returns a handler that limits the warnings and errors of each kind. A handler that does so already stays.
 func Bounded(h slog.Handler) slog.Handler {
 	if own, is := h.(bounded); is {
 		return own

@@ -203,8 +203,11 @@ func (s *Store) List(ctx context.Context, q port.Query) (page port.Page, err err
 	var rows []row
 	err = s.do(ctx, func() error {
 		for _, r := range s.rows {
-			if r.record != nil && q.Selects(r.record) && (q.Cursor == "" ||
-				cmp.Or(cmp.Compare(start.Created, r.record.Created.UnixMilli()), cmp.Compare(start.Number, r.seq)) > 0) {
+			if r.record == nil || !q.Selects(r.record) {
+				continue
+			}
+			older := cmp.Or(cmp.Compare(start.Created, r.record.Created.UnixMilli()), cmp.Compare(start.Number, r.seq)) > 0
+			if q.Cursor == "" || older {
 				rows = append(rows, r)
 			}
 		}

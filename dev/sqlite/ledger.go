@@ -12,7 +12,8 @@ import (
 func (s *Store) Entry(ctx context.Context, key string) (port.LedgerEntry, error) {
 	e := port.LedgerEntry{Key: key}
 	var sum []byte
-	found, err := s.first(ctx, []any{&e.Version, &e.State, &e.Attempt, &e.Command, &e.Code, &e.Message, &e.Output, &sum},
+	columns := []any{&e.Version, &e.State, &e.Attempt, &e.Command, &e.Code, &e.Message, &e.Output, &sum}
+	found, err := s.first(ctx, columns,
 		"SELECT version, state, attempt, command, code, message, output, sum FROM ledger WHERE key=?", key)
 	if err == nil && !found {
 		err = s.hidden()

@@ -78,7 +78,8 @@ func getQueueAttributes(c *call) (any, error) {
 		"ReceiveMessageWaitTimeSeconds":         "0",
 	}
 	out := map[string]any{}
-	if all = asked(all, c.AttributeNames); len(all) > 0 {
+	all = asked(all, c.AttributeNames)
+	if len(all) > 0 {
 		out["Attributes"] = all
 	}
 	return out, nil

@@ -93,7 +93,8 @@ type Report struct {
 // and unreadable tasks. The Report is valid even with an error.
 func (s *Supervisor) Sweep(ctx context.Context) (Report, error) {
 	w := sweep{
-		Supervisor: s, pages: s.cfg.PagesPerSweep, depths: map[string]port.Depth{}, look: s.isNext(&s.looked, engine.LookAgain/3),
+		Supervisor: s, pages: s.cfg.PagesPerSweep, depths: map[string]port.Depth{},
+		look: s.isNext(&s.looked, engine.LookAgain/3),
 	}
 	shards := s.cfg.State.Port().Shards()
 	first := s.first(shards)

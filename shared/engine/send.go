@@ -246,7 +246,8 @@ func (p *post) add(i int, effect core.Effect) {
 	case core.SendWake:
 		if delay, ok := p.delay(e); ok {
 			wake := core.Wake{Run: e.Run, Step: e.Step, Attempt: e.Attempt, Early: e.Early}
-			p.put(port.Control, i, e, port.Message{Delay: delay, Value: &message.Control{OrderID: e.OrderID, Event: wake}})
+			value := &message.Control{OrderID: e.OrderID, Event: wake}
+			p.put(port.Control, i, e, port.Message{Delay: delay, Value: value})
 		}
 	case core.SendSettle:
 		p.put(port.Control, i, e, port.Message{Value: &message.Control{OrderID: e.OrderID, Event: core.Settle{}}})

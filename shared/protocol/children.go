@@ -36,8 +36,8 @@ func (c *Children) Close(match func(OpenChild) bool) {
 	}
 }
 
-// ask records the cause of a request to all open children. If it asks for something else, what they have reported before
-// does not count.
+// ask records the cause of a request to all open children. If it asks for something else, what they have reported
+// before does not count.
 func (c *Children) ask(cause string, other bool) {
 	for n := range c.Open {
 		c.Open[n].Cause = cause
