@@ -23,7 +23,7 @@ RACE_SKIP ?= TestAStoredTaskAcceptsEveryEvent|TestSequences|TestTheCheckerCanFai
 	TestCrashesOf(PlainOperations|PointsOfNoReturn)|TestPoliciesAllowWhatIsCalled
 RACE_ALL   = $(shell $(GO) list ./... | grep -v -E '/(bench|examples|e2e|infra|localstack|importrules|soak|simulate)(/|$$)')
 # Whole processes, the simulator's gate, templates and emulators belong to `make check`.
-TEST_PKGS ?= $(shell $(GO) list ./... | grep -v -E '/stepkeeper/(infra|localstack|verify|simulate/internal/explore)(/|$$)')
+TEST_PKGS ?= $(shell $(GO) list ./... | grep -v -E '/stepkeeper/(infra|localstack|verify|internal/simulate/explore)(/|$$)')
 FUZZTIME ?= 10s
 # Property tests draw the same cases each time, so that a change fails by its own fault; 0 draws others.
 export RAPID_SEED ?= 1
@@ -59,7 +59,7 @@ test-processes: build
 
 .PHONY: test-deep
 test-deep: build
-	$(PROGRAM) $(GO) test -count=1 -timeout 60m $(TEST_PKGS) ./verify/... ./simulate/internal/explore
+	$(PROGRAM) $(GO) test -count=1 -timeout 60m $(TEST_PKGS) ./verify/... ./internal/simulate/explore
 
 SEQUENCES ?= 6
 
@@ -150,7 +150,7 @@ profile:
 cost:
 	shared/dynamo/dynamotest/local.sh $(GO) test ./verify/bench/cost -run '^TestUnits$$' -count 1 -update
 
-GATE = $(GO) test ./simulate/internal/explore -count 1 -timeout 0 -v \
+GATE = $(GO) test ./internal/simulate/explore -count 1 -timeout 0 -v \
 	-run '^(TestDrawnWorkflows|TestSingleFaults|TestTapes|TestSimulatorPage.*)$$'
 
 # The simulator's gate of every change: seeds, every single fault, tapes.

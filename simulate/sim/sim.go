@@ -19,9 +19,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/internal/simulate"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
-	"github.com/stepkeeper/stepkeeper/simulate"
 )
 
 // Report is the result of a check.

@@ -8,9 +8,9 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+	"github.com/stepkeeper/stepkeeper/internal/simulate"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
-	"github.com/stepkeeper/stepkeeper/simulate"
 )
 
 // print prints the report of a simulation. If the report has a tape, print then stores it. A tape records

@@ -8,8 +8,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/streams"
+	"github.com/stepkeeper/stepkeeper/internal/simulate"
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/simulate"
 )
 
 // TestBrokenCoreRuleIsReportedAsOurs: a rule that no workflow and no service can break is Stepkeeper's own.

@@ -18,10 +18,10 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/streams"
 	"github.com/stepkeeper/stepkeeper/functions/agent/agentsfile"
+	"github.com/stepkeeper/stepkeeper/internal/simulate"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/expression"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
-	"github.com/stepkeeper/stepkeeper/simulate"
 )
 
 const root = "../../../.."

@@ -8,9 +8,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/stepkeeper/stepkeeper/internal/simulate"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
-	"github.com/stepkeeper/stepkeeper/simulate"
 )
 
 // load reads a workflow of the project.
@@ -101,7 +101,7 @@ steps:
 
 // What a service does not have is found by comparison, also of a step of a child order: no seed is needed.
 func TestWeakerGradesNeedNoSeed(t *testing.T) {
-	sc := simulate.Scenario{Definition: load(t, "../examples/shipments/shipments.yaml")}
+	sc := simulate.Scenario{Definition: load(t, "../../examples/shipments/shipments.yaml")}
 	require.Empty(t, simulate.Overstated(sc), "services as declared")
 	strength := []core.Grade{core.Plain, core.Idempotent, core.Fenced}
 	for _, agents := range []map[string]core.AgentDefinition{
@@ -206,8 +206,8 @@ func TestOutputsThatAreNotSimulated(t *testing.T) {
 		"backup":  "only if they are in --services, as in files: {list: {output: {names: …}}}",
 		"visible": "only if they are in --services",
 	} {
-		def := load(t, "../examples/"+file+"/"+file+".yaml")
-		order, err := os.ReadFile("../examples/" + file + "/order.json")
+		def := load(t, "../../examples/"+file+"/"+file+".yaml")
+		order, err := os.ReadFile("../../examples/" + file + "/order.json")
 		require.NoError(t, err)
 		all := simulate.Diagnose(simulate.Scenario{Definition: def, Order: order})
 		require.Len(t, all, 1, file)

@@ -7,13 +7,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/stepkeeper/stepkeeper/internal/simulate"
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/simulate"
 )
 
 // TestEveryFaultIsExplained checks that docs/reference/simulator.md describes how each fault is played.
 func TestEveryFaultIsExplained(t *testing.T) {
-	text, err := os.ReadFile("../docs/reference/simulator.md")
+	text, err := os.ReadFile("../../docs/reference/simulator.md")
 	require.NoError(t, err)
 	for _, f := range simulate.Faults() {
 		require.Contains(t, string(text), "- `"+string(f)+"`: ", "%+v", f)
@@ -23,7 +23,7 @@ func TestEveryFaultIsExplained(t *testing.T) {
 // TestWhoseItIs checks who can correct a broken rule. The rules of effects hold only if the services keep
 // what the workflow declares; every other broken rule is Stepkeeper's own fault, whatever the services are.
 func TestWhoseItIs(t *testing.T) {
-	def := load(t, "../examples/order/order.yaml")
+	def := load(t, "../../examples/order/order.yaml")
 	d := &def.Steps[0]
 	d.Grade = core.Fenced
 	honest := simulate.Services{d.Agent: {

@@ -15,7 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/stepkeeper/stepkeeper/simulate"
+	"github.com/stepkeeper/stepkeeper/internal/simulate"
 )
 
 const (
@@ -95,7 +95,7 @@ func TestDrawnWorkflows(t *testing.T) {
 // TestTapes plays runs that seeds meet too rarely. Each in testdata is named after the rule that it needs, and ends
 // with a violation if the rule is taken out; those of the corpus are former counterexamples.
 func TestTapes(t *testing.T) {
-	for _, folder := range []string{"testdata", "../../testdata/corpus"} {
+	for _, folder := range []string{"testdata", "../testdata/corpus"} {
 		files, err := filepath.Glob(filepath.Join(folder, "*.json"))
 		require.NoError(t, err)
 		require.NotEmpty(t, files)

@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/stepkeeper/stepkeeper/internal/simulate"
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/simulate"
 )
 
 const trip = `workflow: trip

@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/stepkeeper/stepkeeper/internal/simulate"
 	"github.com/stepkeeper/stepkeeper/shared/core"
-	"github.com/stepkeeper/stepkeeper/simulate"
 )
 
 // TestAFloodEndsLateAndNothingIsUndone checks that time in a queue is not a failure (P32). Nine orders come

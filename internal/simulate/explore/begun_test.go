@@ -9,10 +9,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/stepkeeper/stepkeeper/internal/simulate"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
-	"github.com/stepkeeper/stepkeeper/simulate"
 )
 
 // TestMovedOrdersHoldEveryInvariant takes orders out of runs of drawn workflows where they stop, are undone

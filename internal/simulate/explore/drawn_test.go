@@ -9,9 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/stepkeeper/stepkeeper/internal/simulate"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
-	"github.com/stepkeeper/stepkeeper/simulate"
 )
 
 // drawnWorkflow returns a small workflow that validation would accept, drawn by a seed: 1 to 4 steps of any

@@ -18,7 +18,7 @@ var order = []byte(`{"items":[{"sku":"a","quantity":1,"unitPrice":5,"physical":t
 // A Cancel with the ID of a refused Resubmit is refused too while the task knows the ID: until eight other verdicts
 // have come (P5, commands have a number and an ID). The Resubmit itself stays refused because of its number.
 func TestIDOfAForgottenVerdict(t *testing.T) {
-	text, err := os.ReadFile("../examples/order/order.yaml")
+	text, err := os.ReadFile("../../examples/order/order.yaml")
 	require.NoError(t, err)
 	text = bytes.Replace(text, []byte("pointOfNoReturn: true"), []byte("undo: none"), 1)
 	def, problems := source.Parse("order.yaml", text, source.Options{})

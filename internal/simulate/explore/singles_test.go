@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/stepkeeper/stepkeeper/simulate"
+	"github.com/stepkeeper/stepkeeper/internal/simulate"
 )
 
 // course is a run of one order of a drawn workflow, with what its seed has chosen.
