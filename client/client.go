@@ -12,13 +12,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"time"
 
+	"github.com/failsafe-go/failsafe-go"
+	"github.com/failsafe-go/failsafe-go/retrypolicy"
+
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
-	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 	"github.com/stepkeeper/stepkeeper/shared/schedule"
@@ -113,7 +114,7 @@ type Receipt struct {
 // Client is a client of one deployment. It is safe for concurrent use.
 type Client struct {
 	via   Transport
-	limit retryLimit
+	retry failsafe.Executor[any]
 }
 
 type retryLimit struct {
@@ -158,7 +159,7 @@ func Over(via Transport, opts ...Option) *Client {
 	for _, set := range opts {
 		set(&o)
 	}
-	return &Client{via: via, limit: o.limit}
+	return &Client{via: via, retry: executor(o.limit)}
 }
 
 // Pauses between the attempts of one call. If the server sends Retry-After, the client waits at least for
@@ -169,36 +170,40 @@ const (
 	pauseJitter  = 0.3
 )
 
+func executor(limit retryLimit) failsafe.Executor[any] {
+	return failsafe.With[any](retrypolicy.NewBuilder[any]().
+		HandleIf(func(_ any, err error) bool { return repeatable(err) }).
+		WithMaxAttempts(limit.attempts).
+		WithMaxDuration(limit.longest).
+		WithBackoff(firstPause, longestPause).
+		WithJitterFactor(pauseJitter).
+		WithDelayFunc(func(exec failsafe.ExecutionAttempt[any]) time.Duration {
+			return askedPause(exec.LastError())
+		}).
+		ReturnLastFailure().
+		Build())
+}
+
 // again calls f repeatedly. It stops when f succeeds or returns an error that is not repeatable, when the
 // attempts reach a limit, or when ctx ends.
 func again[T any](ctx context.Context, c *Client, f func(context.Context) (T, error)) (T, error) {
-	began := time.Now()
-	pause := firstPause
-	var last error // of the attempt before
-	for attempt := 1; ; attempt++ {
-		got, err := f(ctx)
-		if end := ctx.Err(); last != nil && end != nil && errors.Is(err, end) {
-			return got, fmt.Errorf("%w (last: %w)", end, last)
+	var got T
+	var last error // of the last attempt that failed otherwise than by ctx; the library does not return it if ctx ends
+	err := c.retry.WithContext(ctx).RunWithExecution(func(failsafe.Execution[any]) (err error) {
+		got, err = f(ctx)
+		if !errors.Is(ctx.Err(), err) {
+			last = err
 		}
-		if !repeatable(err) || attempt == c.limit.attempts {
-			return got, err
-		}
-		last = err
-		wait := time.Duration(float64(pause) * (1 - pauseJitter))
-		spread := 2 * (pause - wait)
-		if asked := askedPause(err); asked > 0 {
-			wait = asked
-			spread = asked
-		}
-		wait += rand.N(spread) //nolint:gosec // the jitter is no secret
-		if time.Since(began)+wait > c.limit.longest {
-			return got, err
-		}
-		if end := port.Sleep(ctx, wait); end != nil {
-			return got, fmt.Errorf("%w (last: %w)", end, err)
-		}
-		pause = min(2*pause, longestPause)
+		return err
+	})
+	end := ctx.Err()
+	switch {
+	case err == nil || end == nil || last == nil:
+		return got, err
+	case errors.Is(last, end): // as of a call within f
+		return got, last
 	}
+	return got, fmt.Errorf("%w (last: %w)", end, last)
 }
 
 // Submit submits an order. It returns when the order is durable.

@@ -125,11 +125,12 @@ func repeatable(err error) bool {
 	return errors.Is(err, ErrConnection) || errors.Is(err, ErrBusy) || errors.Is(err, ErrUnavailable)
 }
 
-// askedPause returns the server's Retry-After, or 0 if there is none.
+// askedPause returns the pause for the server's Retry-After, or -1 if there is no Retry-After. The pause is
+// longer than Retry-After, so that the jitter cannot shorten the wait below Retry-After.
 func askedPause(err error) time.Duration {
 	var e *Error
-	if errors.As(err, &e) {
-		return e.RetryAfter
+	if errors.As(err, &e) && e.RetryAfter > 0 {
+		return time.Duration(float64(e.RetryAfter) / (1 - pauseJitter))
 	}
-	return 0
+	return -1
 }
