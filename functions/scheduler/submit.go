@@ -26,14 +26,14 @@ type SubmitResult struct {
 // has the index of its submission. Submit returns after the effects of the stored orders are sent.
 func (s *Scheduler) Submit(ctx context.Context, orders []message.SubmitOrder) []SubmitResult {
 	results := make([]SubmitResult, len(orders))
-	ins := make([]*incoming, len(orders))
-	var all []*incoming
+	ins := make([]*submission, len(orders))
+	var all []incoming
 	of := make([]*engine.Job, len(orders))
 	var batch engine.Batch
 	for i := range orders {
 		err := orders[i].Check()
 		in := newSubmission(&orders[i], err == nil)
-		in.queued = false
+		in.direct = true
 		ins[i] = in
 		if err != nil {
 			in.Refusal = err.(*core.Refusal) // Check returns no other type of error
@@ -50,7 +50,7 @@ func (s *Scheduler) Submit(ctx context.Context, orders []message.SubmitOrder) []
 	return results
 }
 
-func (in *incoming) result(s *Scheduler, j *engine.Job) SubmitResult {
+func (in *submission) result(s *Scheduler, j *engine.Job) SubmitResult {
 	r := SubmitResult{OrderID: in.order.OrderID, Refusal: in.Refusal, Err: in.Err}
 	if in.Err != nil {
 		r.Refusal = nil
@@ -84,7 +84,7 @@ func (s *Scheduler) Command(ctx context.Context, c message.Control) (protocol.Ve
 	in := newCommand(&c, false)
 	var batch engine.Batch
 	batch.Add(&in.Message)
-	s.carry(ctx, batch.Jobs, []*incoming{in})
+	s.carry(ctx, batch.Jobs, []incoming{in})
 	switch {
 	case in.Err != nil:
 		return protocol.Verdict{}, fmt.Errorf("%s task %q: %w", c.Kind(), c.OrderID, in.Err)
@@ -99,7 +99,7 @@ func (s *Scheduler) Command(ctx context.Context, c message.Control) (protocol.Ve
 // carry runs the jobs until all effects are sent, because no queue would deliver the messages again
 // (P12a, who emits again). If effects are unsent after the last try, a sweep sends them when the task is due
 // (P9, tasks not at rest are due).
-func (s *Scheduler) carry(ctx context.Context, jobs []*engine.Job, all []*incoming) {
+func (s *Scheduler) carry(ctx context.Context, jobs []*engine.Job, all []incoming) {
 	for try := 1; ; try++ {
 		s.run(ctx, jobs, all)
 		if s.cfg.Pause == nil {
@@ -109,7 +109,7 @@ func (s *Scheduler) carry(ctx context.Context, jobs []*engine.Job, all []*incomi
 		if len(jobs) == 0 || s.cfg.Pause(ctx, try) != nil {
 			return
 		}
-		all = slices.DeleteFunc(slices.Clone(all), func(in *incoming) bool { return in.Err == nil })
+		all = slices.DeleteFunc(slices.Clone(all), func(in incoming) bool { return in.decided().Err == nil })
 		for _, j := range jobs {
 			j.Again()
 		}
