@@ -206,8 +206,8 @@ func (s *Store) List(ctx context.Context, q port.Query) (page port.Page, err err
 			if r.record == nil || !q.Selects(r.record) {
 				continue
 			}
-			older := cmp.Or(cmp.Compare(start.Created, r.record.Created.UnixMilli()), cmp.Compare(start.Number, r.seq)) > 0
-			if q.Cursor == "" || older {
+			created := r.record.Created.UnixMilli()
+			if q.Cursor == "" || cmp.Or(cmp.Compare(created, start.Created), cmp.Compare(r.seq, start.Number)) < 0 {
 				rows = append(rows, r)
 			}
 		}
