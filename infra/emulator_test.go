@@ -56,7 +56,7 @@ func TestAddressesOfThisMachine(t *testing.T) {
 		near: "url", `url: "http://LOCALHOST:9100"`: "url", `url: "https://[::1]/x"`: "url",
 		far + `, proxy: "http://localhost:3128"`: "proxy",
 		far + `, auth: {oauth2: {tokenURL: "http://127.0.0.1:1/t", clientID: a, ` +
-			`clientSecret: "${env:SECRET}"}}`: "tokenURL",
+			`clientSecret: "${env:SECRET}"}}`: "auth: oauth2: tokenURL",
 		`operations: {reserve: {aws: {send: "http://127.0.0.1:4566/000000000000/seats", ` +
 			`deduplicates: true}}}`: "operation reserve",
 	} {
