@@ -135,7 +135,7 @@ func TestAlertIsSent(t *testing.T) {
 		text, _ := os.ReadFile(file)
 		return bytes.Count(text, []byte("\n")) >= 3
 	})
-	require.EqualValues(t, 1, connections.Load())
+	require.Less(t, connections.Load(), int32(3), "three posts use a connection again")
 	require.NoError(t, s.Close())
 }
 
