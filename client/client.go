@@ -229,8 +229,8 @@ func (c *Client) submit(ctx context.Context, body []byte) (Receipt, error) {
 	})
 }
 
-// Run submits an order and waits for its end: it is Submit and then Wait, with the errors of both. For a server,
-// an order that ends within 30 seconds takes one request.
+// Run submits an order and waits for its end: it is Submit and then Wait, with the errors of both. Only ctx limits
+// the time of the wait. For a server, an order that ends within 30 seconds takes one request.
 func (c *Client) Run(ctx context.Context, o Order) (*Task, error) {
 	body, err := rawjson.Marshal(o)
 	if err != nil {

@@ -133,6 +133,10 @@ func TestCallsEndIfTheServerIsUnreachable(t *testing.T) {
 			_, err := c.Wait(ctx, "o-0")
 			return err
 		},
+		"Run": func(ctx context.Context, c *client.Client) error {
+			_, err := c.Run(ctx, order("o-0"))
+			return err
+		},
 		"Follow": func(ctx context.Context, c *client.Client) (last error) {
 			for _, err := range c.Follow(ctx, "o-0") {
 				last = err
