@@ -92,7 +92,7 @@ func flatten(all map[string]string, part string, stored json.RawMessage) {
 		all[part] = string(stored)
 		return
 	}
-	all[part] = `"given"`
+	all[part] = "given"
 	// The loop may go in any order, because no member depends on another one.
 	for name, value := range members {
 		flatten(all, strings.TrimPrefix(part+"."+name, "."), value)
@@ -123,18 +123,18 @@ func differing(from, to any) (names, texts []string) {
 	return names, texts
 }
 
-// change shows the earlier and the later value of a field if both are short. It shows no numbers, because most are in
-// milliseconds, and no templates.
+// change shows the earlier and the later value of a field as JSON if both are short. It shows no numbers, because most
+// are in milliseconds, and no templates.
 func change(was, is string) string {
 	const shown = 60
-	texts := []string{cmp.Or(was, "none"), cmp.Or(is, "none")}
-	for i, v := range texts {
+	was = cmp.Or(was, "none")
+	is = cmp.Or(is, "none")
+	for _, v := range []string{was, is} {
 		if len(v) > shown || strings.Contains(v, "{") || strings.ContainsAny(v[:1], "0123456789") {
-			return " is another one"
+			return " changed"
 		}
-		texts[i] = strings.ReplaceAll(v, `"`, "")
 	}
-	return " was " + texts[0] + " and is " + texts[1]
+	return " changed from " + was + " to " + is
 }
 
 // whole returns the differences outside the steps. The hop budget, and which agents there are, follow from the steps.
@@ -147,7 +147,7 @@ func whole(from, to *core.Definition) (all []Difference) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(from.Agents)) {
 		if n, both := to.Agents[name]; both && n != from.Agents[name] {
-			all = append(all, Difference{What: "the times of agent " + name + " are others"})
+			all = append(all, Difference{What: "the times of agent " + name + " changed"})
 		}
 	}
 	return all
@@ -171,7 +171,7 @@ func attemptedOrSkipped(s *Step) string {
 // is still allowed if the step provably has no lasting effect, and another enough of an Any before its decision.
 func ofStep(d, n *core.StepDefinition, bound bool, s *Step) (all []Difference) {
 	if d.Kind() != n.Kind() {
-		return []Difference{{d.Name, fmt.Sprintf("its kind was %s and is %s", d.Kind(), n.Kind()), bound}}
+		return []Difference{{d.Name, fmt.Sprintf("its kind changed from %s to %s", d.Kind(), n.Kind()), bound}}
 	}
 	names, texts := differing(d, n)
 	for i, field := range names {

@@ -97,21 +97,23 @@ func TestDifferencesAreNamed(t *testing.T) {
 	to := target("fedcba", step("new"), step("a"))
 	to.Output = json.RawMessage(`{"x":1}`)
 	to.HopBudget++ // as a new step brings it
-	require.Equal(t, []protocol.Difference{{What: "the workflow's output is another one"}},
+	require.Equal(t, []protocol.Difference{{What: "the workflow's output changed"}},
 		slices.DeleteFunc(protocol.Differences(d.def, to, d.task), func(x protocol.Difference) bool { return x.Step != "" }))
 	to.Deadline = core.Hour
 	to.Grace++
 	to.Events = true
+	d.def.Steps[0].When = `order.kind == "x"`
 	to.Agents["a-agent"] = core.AgentDefinition{ClockSkew: core.Hour}
 	var got []string
 	for _, x := range protocol.Differences(d.def, to, d.task) {
 		got = append(got, fmt.Sprintf("%s|%s|%v", x.Step, x.What, x.Refused))
 	}
 	want := []string{
+		`a|its when changed from "order.kind == \"x\"" to none|false`,
 		"b|it is removed, and was attempted|true", "c|it is removed|false", "new|it is new|false",
-		"|the workflow's deadline is another one|false",
-		"|the workflow's events was none and is true|false", "|the workflow's grace is another one|false",
-		"|the workflow's output is another one|false", "|the times of agent a-agent are others|false",
+		"|the workflow's deadline changed|false",
+		"|the workflow's events changed from none to true|false", "|the workflow's grace changed|false",
+		"|the workflow's output changed|false", "|the times of agent a-agent changed|false",
 	}
 	require.Equal(t, want, got)
 }

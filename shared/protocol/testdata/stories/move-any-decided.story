@@ -53,7 +53,7 @@ to step s any=p,q enough=2
 to step c after=s stop
 event move m
 ----
-  move m refused: the order cannot go on with the new definition: step s: its enough is another one
+  move m refused: the order cannot go on with the new definition: step s: its enough changed
   attention 12:00:00
 
 event resolve f s happened

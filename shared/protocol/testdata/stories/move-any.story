@@ -38,7 +38,7 @@ to step s any=p,q,x enough=3
 to step c after=s
 event move m1
 ----
-  move m1 refused: the order cannot go on with the new definition: step s-r: it is removed, and was attempted; step s: its members was [p,q,r] and is [p,q,x]
+  move m1 refused: the order cannot go on with the new definition: step s-r: it is removed, and was attempted; step s: its members changed from ["p","q","r"] to ["p","q","x"]
   due 12:00:30
 
 to step s-p continue
@@ -47,7 +47,7 @@ to step s any=p,q enough=2
 to step c after=s
 event move m2
 ----
-  move m2 refused: the order cannot go on with the new definition: step s-r: it is removed, and was attempted; step s: its members was [p,q,r] and is [p,q]
+  move m2 refused: the order cannot go on with the new definition: step s-r: it is removed, and was attempted; step s: its members changed from ["p","q","r"] to ["p","q"]
   due 12:00:30
 
 to step s-p continue

@@ -76,7 +76,7 @@ to step b after=a stop template=new
 to step c after=b
 event move m2
 ----
-  move m2 refused: the order cannot go on with the new definition: step b: its input was template and is new; if its service shows that it did not happen, resolve it as not-happened first
+  move m2 refused: the order cannot go on with the new definition: step b: its input changed from "template" to "new"; if its service shows that it did not happen, resolve it as not-happened first
   attention 13:00:00
 
 to step a
@@ -100,7 +100,7 @@ to step b after=a stop operation=other
 to step c after=b
 event move m4
 ----
-  move m4 refused: the order cannot go on with the new definition: step b: its operation was do-b and is other
+  move m4 refused: the order cannot go on with the new definition: step b: its operation changed from "do-b" to "other"
   attention 13:00:00
 
 to step a

@@ -50,5 +50,5 @@ to step a stop
 to step b template=other
 event move m
 ----
-  move m refused: the order cannot go on with the new definition: step b: its input was template and is other; if its service shows that it did not happen, resolve it as not-happened first
+  move m refused: the order cannot go on with the new definition: step b: its input changed from "template" to "other"; if its service shows that it did not happen, resolve it as not-happened first
   attention 12:00:00

@@ -29,7 +29,7 @@ to step a input=fails
 to step b after=a stop
 event move m1
 ----
-  move m1 refused: the order cannot go on with the new definition: step a: its onFailure was continue and is undo
+  move m1 refused: the order cannot go on with the new definition: step a: its onFailure changed from "continue" to "undo"
   attention 12:00:00
 
 to step b stop

@@ -13,19 +13,19 @@ event submit
 to step all each=a,b at-once=1 of=letter@food
 event move m1
 ----
-  move m1 refused: the order cannot go on with the new definition: step all: its workflow was parcel and is letter
+  move m1 refused: the order cannot go on with the new definition: step all: its workflow changed from "parcel" to "letter"
   due 12:10:05
 
 to step all each=a,b at-once=1 order=other
 event move m2
 ----
-  move m2 refused: the order cannot go on with the new definition: step all: its order was template and is other
+  move m2 refused: the order cannot go on with the new definition: step all: its order changed from "template" to "other"
   due 12:10:05
 
 to step all each=a,b at-once=1 collect
 event move m3
 ----
-  move m3 refused: the order cannot go on with the new definition: step all: its collect was none and is true
+  move m3 refused: the order cannot go on with the new definition: step all: its collect changed from none to true
   due 12:10:05
 
 to step all each=a,b at-once=1 of=parcel@food

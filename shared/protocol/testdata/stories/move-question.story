@@ -11,25 +11,25 @@ event submit
 to step w answers=yes,never
 event move m1
 ----
-  move m1 refused: the order cannot go on with the new definition: step w: its values was [yes,no] and is [yes,never]
+  move m1 refused: the order cannot go on with the new definition: step w: its values changed from ["yes","no"] to ["yes","never"]
   due 13:00:00
 
 to step w answers=yes,no refuse=no
 event move m2
 ----
-  move m2 refused: the order cannot go on with the new definition: step w: its refuse was none and is value == 'no'
+  move m2 refused: the order cannot go on with the new definition: step w: its refuse changed from none to "value == 'no'"
   due 13:00:00
 
 to step w answers=yes,no ask=w-ask
 event move m3
 ----
-  move m3 refused: the order cannot go on with the new definition: step w: its ask was none and is w-ask
+  move m3 refused: the order cannot go on with the new definition: step w: its ask changed from none to "w-ask"
   due 13:00:00
 
 to step w wait=1h
 event move m4
 ----
-  move m4 refused: the order cannot go on with the new definition: step w: its kind was answer and is wait
+  move m4 refused: the order cannot go on with the new definition: step w: its kind changed from answer to wait
   due 13:00:00
 
 to step w answers=yes,no template=another

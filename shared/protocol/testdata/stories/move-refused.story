@@ -38,7 +38,7 @@ to step b after=a stop
 to step c after=b
 event move m1
 ----
-  move m1 refused: the order cannot go on with the new definition: step a: its agent was a-agent and is c-agent
+  move m1 refused: the order cannot go on with the new definition: step a: its agent changed from "a-agent" to "c-agent"
   attention 12:00:00
 
 to step a operation=other
@@ -46,7 +46,7 @@ to step b after=a stop
 to step c after=b
 event move m2
 ----
-  move m2 refused: the order cannot go on with the new definition: step a: its operation was do-a and is other
+  move m2 refused: the order cannot go on with the new definition: step a: its operation changed from "do-a" to "other"
   attention 12:00:00
 
 to step a
@@ -54,7 +54,7 @@ to step b after=a stop template=other
 to step c after=b
 event move m3
 ----
-  move m3 refused: the order cannot go on with the new definition: step b: its input was template and is other; if its service shows that it did not happen, resolve it as not-happened first
+  move m3 refused: the order cannot go on with the new definition: step b: its input changed from "template" to "other"; if its service shows that it did not happen, resolve it as not-happened first
   attention 12:00:00
 
 to step a no-undo
@@ -62,7 +62,7 @@ to step b after=a stop
 to step c after=b
 event move m4
 ----
-  move m4 refused: the order cannot go on with the new definition: step a: its undo was given and is none
+  move m4 refused: the order cannot go on with the new definition: step a: its undo changed from given to none
   attention 12:00:00
 
 to step a grade=plain
@@ -70,7 +70,7 @@ to step b after=a stop
 to step c after=b
 event move m5
 ----
-  move m5 refused: the order cannot go on with the new definition: step a: its grade was fenced and is plain
+  move m5 refused: the order cannot go on with the new definition: step a: its grade changed from "fenced" to "plain"
   attention 12:00:00
 
 to step a
@@ -78,7 +78,7 @@ to step b after=a
 to step c after=b
 event move m6
 ----
-  move m6 refused: the order cannot go on with the new definition: step b: its onFailure was stop and is undo
+  move m6 refused: the order cannot go on with the new definition: step b: its onFailure changed from "stop" to "undo"
   attention 12:00:00
 
 to step a
@@ -86,7 +86,7 @@ to step b after=a no-return
 to step c after=b
 event move m7
 ----
-  move m7 refused: the order cannot go on with the new definition: step b: its pointOfNoReturn was none and is true; step b: its undo was given and is none
+  move m7 refused: the order cannot go on with the new definition: step b: its pointOfNoReturn changed from none to true; step b: its undo changed from given to none
   attention 12:00:00
 
 to step a

@@ -91,5 +91,5 @@ to step b after=a stop template=other
 to step c after=b
 event move m1
 ----
-  move m1 refused: the order cannot go on with the new definition: step b: its input was template and is other; if its service shows that it did not happen, resolve it as not-happened first
+  move m1 refused: the order cannot go on with the new definition: step b: its input changed from "template" to "other"; if its service shows that it did not happen, resolve it as not-happened first
   attention 13:00:03

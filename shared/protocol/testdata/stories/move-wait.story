@@ -23,5 +23,5 @@ event move m2
 to step w
 event move m3
 ----
-  move m3 refused: the order cannot go on with the new definition: step w: its kind was wait and is call
+  move m3 refused: the order cannot go on with the new definition: step w: its kind changed from wait to call
   due 13:00:00
