@@ -349,8 +349,8 @@ func (s *Store) unknown(workflow string) *core.Refusal {
 	if s.cfg.Broken != nil {
 		if problem := s.cfg.Broken(workflow); problem != "" {
 			r.Code = message.CodeBrokenWorkflow
-			r.Text = fmt.Sprintf("the workflow %q is there, and its file cannot be used: %s; fix the file, then send "+
-				"the order again", workflow, problem)
+			r.Text = fmt.Sprintf("the workflow %q is there, and its file cannot be used: %s; fix the file, then try again",
+				workflow, problem)
 			return r
 		}
 	}

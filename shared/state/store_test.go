@@ -15,6 +15,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/state"
@@ -366,4 +367,26 @@ func TestCacheUnderConcurrency(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+// A command that moves an order to the latest definition is told why there is none, and to try again: there is no order
+// to send.
+func TestTargetWithoutADefinition(t *testing.T) {
+	s := state.New(state.Config{
+		Current: func(string) *core.Definition { return nil },
+		Broken: func(name string) string {
+			if name == "torn" {
+				return "line 3"
+			}
+			return ""
+		},
+	})
+	for name, want := range map[string]string{
+		"torn": `the workflow "torn" is there, and its file cannot be used: line 3; fix the file, then try again`,
+		"gone": `no workflow "gone" is deployed; check the name, or deploy it first`,
+	} {
+		to, err := s.Target(ctx, name, message.Latest)
+		require.NoError(t, err)
+		require.Equal(t, core.Target{Absent: want}, to)
+	}
 }

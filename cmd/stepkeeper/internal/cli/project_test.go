@@ -150,7 +150,7 @@ func TestBrokenWorkflow(t *testing.T) {
 	}
 	order("refunds").want(t, failure.Refused,
 		`the workflow "refunds" is there, and its file cannot be used: /`, "tickets.yaml:3",
-		"; fix the file, then send the order again")
+		"; fix the file, then try again")
 	order("tickets").want(t, failure.Refused, `no workflow "tickets" is deployed; check the name, or deploy`)
 	order("bookign").want(t, failure.Refused, `no workflow "bookign" is deployed; did you mean booking? check the name`)
 	p.run(t, "workflow", "list").want(t, failure.OK, "refunds", "tickets.yaml:3")
