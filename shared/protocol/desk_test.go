@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -261,9 +262,17 @@ func (d *desk) try(ev core.Event) (protocol.Decision, error) {
 	if d.task != nil && d.task.IsTombstone() {
 		def = nil
 	}
+	eachSlice(reflect.ValueOf(d.task), func(s reflect.Value) reflect.Value { // a copy with room for more
+		return reflect.Append(s.Slice3(0, s.Len(), s.Len()), reflect.Zero(s.Type().Elem())).Slice(0, s.Len())
+	})
 	before := snapshot(d.task)
 	dec, err := protocol.Decide(def, d.order, d.task, ev, d.at())
 	require.Equal(d, before, snapshot(d.task))
+	// Another decision on the same document would write to the same place.
+	eachSlice(reflect.ValueOf(d.task), func(s reflect.Value) reflect.Value {
+		require.True(d, s.Slice(0, s.Cap()).Index(s.Len()).IsZero(), "%s appends to a slice of the document", name(ev))
+		return s
+	})
 	if err == nil {
 		require.NoError(d, faultOf(d.def, d.task, dec, ev))
 		without, err := protocol.Decide(def, nil, d.task, ev, d.at())
@@ -275,6 +284,34 @@ func (d *desk) try(ev core.Event) (protocol.Decision, error) {
 		}
 	}
 	return dec, err
+}
+
+// eachSlice replaces each slice of a document that is not empty by the result of f.
+func eachSlice(v reflect.Value, f func(s reflect.Value) reflect.Value) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			eachSlice(v.Elem(), f)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			eachSlice(v.Field(i), f)
+		}
+	case reflect.Map:
+		for _, key := range v.MapKeys() {
+			value := reflect.New(v.Type().Elem()).Elem()
+			value.Set(v.MapIndex(key))
+			eachSlice(value, f)
+			v.SetMapIndex(key, value)
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			eachSlice(v.Index(i), f)
+		}
+		if v.Len() > 0 {
+			v.Set(f(v))
+		}
+	}
 }
 
 // decide decides and commits. It neither sends nor settles.
