@@ -3,6 +3,7 @@ package protocol_test
 import (
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -209,4 +210,43 @@ func TestTheEndOfADamagedChildIsReportedAgain(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, closed.Effects, again.Effects)
 	require.True(t, settles(nil, again))
+}
+
+// P28. The output of an order that is too large, or has no room in its document, is dropped, and the order ends.
+func TestOutputsThatAreTooLargeAreDropped(t *testing.T) {
+	for text, size := range map[string]int{
+		"the workflow's output is over 32 KiB and was dropped": 33 << 10,
+		"the workflow's output of 20482 bytes does not fit into the order's document beside the outputs of its steps and " +
+			"was dropped": 20 << 10,
+	} {
+		d := begun(t, step("a"))
+		d.def.Output = json.RawMessage(`"template"`)
+		d.def.Expr = &expressions{output: func(core.Environment) (json.RawMessage, error) {
+			return json.Marshal(strings.Repeat("o", size))
+		}}
+		at := d.at()
+		at.SizeLimit = protocol.SizeLimit(protocol.Reserve(d.def) + 1000)
+		dec, err := protocol.Decide(d.def, d.order, d.task, done("a", 1), at)
+		require.NoError(t, err)
+		require.Equal(t, core.Processed, dec.Task.ProcessState)
+		require.Empty(t, dec.Task.Output)
+		require.Equal(t, protocol.Reason{Code: core.CodeOutputTooLarge, Text: text}, dec.Task.Reason)
+	}
+}
+
+// An alert names the first and the last claim of the step that has stopped the order.
+func TestAnAlertNamesTheTimesOfTheClaims(t *testing.T) {
+	d := begun(t, step("a", failures(2), stopping))
+	d.decide(later("a", 1))
+	d.now = d.task.Step("a").Wait.At
+	d.decide(wake("a", 1))
+	dec := d.decide(failed("a", 2))
+	alert := dec.Effects[slices.IndexFunc(dec.Effects, func(e core.Effect) bool {
+		_, is := e.(core.RaiseAlert)
+		return is
+	})].(core.RaiseAlert)
+	require.Equal(t, noon, alert.FirstTry)
+	require.Equal(t, d.now, alert.LastTry)
+	require.Equal(t, 2, alert.Attempts)
+	require.Equal(t, core.Key(orderID, 0, "a"), alert.Key)
 }
