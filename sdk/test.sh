@@ -112,7 +112,7 @@ if ! cmp -s python/tests/requirements.txt "$venv/requirements.txt"; then
 	cp python/tests/requirements.txt "$venv/"
 fi
 "$venv/bin/pip" install --quiet --no-deps --force-reinstall ./python
-cp -r python/tests python/pyproject.toml "$work" && (cd "$work" && "$venv/bin/python" -m pytest -q -p no:cacheprovider) # the installed package
+"$venv/bin/python" -m pytest -q -p no:cacheprovider python/tests # of the installed package
 "$program" agent new seats --language python --module-dir "$root" --dir "$work/new-python" >/dev/null
 (cd "$work/new-python" && "$venv/bin/python" -m unittest)
 snippet python python/README.md >"$work/readme.py"

@@ -269,6 +269,11 @@ func (m *Request) checkFields() error {
 		return unreadable("stopBy is missing; nothing may be done without it")
 	case m.Timeout <= 0:
 		return unreadable("timeout is %d ms; it must be more than 0", m.Timeout)
+	case m.MaxDuration < 0 || m.ClockSkew < 0:
+		return unreadable("maxDuration and clockSkew are milliseconds from 0")
+	case m.Resolved != nil && (!slices.Contains(core.Facts, m.Resolved.Fact) || m.Resolved.Command < 0):
+		return unreadable("resolved is %.40q by command %d; a fact is happened, not-happened or undone, and "+
+			"commands count from 0", m.Resolved.Fact, m.Resolved.Command)
 	}
 	return nil
 }

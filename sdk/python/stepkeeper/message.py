@@ -13,7 +13,7 @@ SCHEMA = 1
 MAX_BODY = 1 << 20  # characters of a message; SQS has no longer ones
 MAX_OUTPUT = 48 << 10  # bytes; a reply must fit into one message
 MAX_LEVELS = 64  # of nested values
-MAX_DIGITS = 128  # of a number
+MAX_NUMBER = 128  # characters of a number
 MAX_TEXT = 500  # characters of an error
 MAX_RAW = 40_000  # characters of a text in which tokens are looked for
 MAX_CODE = 64  # bytes
@@ -146,8 +146,11 @@ class Call:
 
 
 _PATTERNS = {"task": r"[A-Za-z0-9._:~-]{1,128}", "step": r"[a-z][a-z0-9-]{0,39}", "operation": "do|undo",
-             "name": r"(?s:.{1,1000})", "key": r"(?s:.{1,1000})"}
-_LEAST = {"run": 0, "attempt": 0, "timeout": 1}
+             "name": "(?s:.+)", "key": "(?s:.+)"}
+_LEAST = {"run": 0, "attempt": 0, "timeout": 1, "maxDuration": 0, "clockSkew": 0}
+_KINDS = {"agent": str, "grade": str, "trace": str, "pointOfNoReturn": bool}
+_FACTS = ("happened", "not-happened", "undone")
+_CLOCK = re.compile(r"\d{4}-\d\d-\d\dT([01]\d|2[0-3]):\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)", re.ASCII)
 
 
 def read_request(body: str) -> dict[str, Any]:
@@ -156,40 +159,50 @@ def read_request(body: str) -> dict[str, Any]:
     Raises Unreadable, or RuntimeError if the schema is newer.
     """
     try:
-        m = json.loads(body if len(body) <= MAX_BODY else "", object_pairs_hook=unique)
+        m = json.loads(body if len(body) <= MAX_BODY else "", object_pairs_hook=unique, parse_constant=_refuse,
+                       parse_int=lambda text: int(_bounded(text)), parse_float=lambda text: float(_bounded(text)))
+        check(m, MAX_LEVELS + 1, "request")
+        m = {name: value for name, value in m.items() if value is not None}
         if _whole(m, "schema", 1) > SCHEMA:  # another instance of the agent may know it
             raise RuntimeError(f"it has schema {m['schema']}, newer than {SCHEMA}; deploy the newer agent")
         for name, pattern in _PATTERNS.items():
             if not re.fullmatch(pattern, m[name]):
                 raise Unreadable(f"{name} is malformed")
+        for name, kind in _KINDS.items():
+            if type(m.setdefault(name, kind())) is not kind:
+                raise Unreadable(f"{name} is malformed")
         for name, least in _LEAST.items():
-            _whole(m, name, least)
-        if m.get("resolved") is not None:
-            _whole(m["resolved"], "command", 0)
-        check(m, MAX_LEVELS + 1, "request")
-        stop_by = _time(m["stopBy"])
+            m[name] = _whole(m, name, least)
+        if (resolved := m.setdefault("resolved", None)) is not None:
+            resolved["command"] = _whole(resolved, "command", 0)
+            if resolved["fact"] not in _FACTS:
+                raise Unreadable("resolved.fact is malformed")
+        _time(m, "completeBy")
+        if not (stop_by := _time(m, "stopBy")):
+            raise Unreadable("stopBy is missing")
         undo = m["operation"] == "undo"
-        long = _whole(m, "maxDuration", 0, 0) > m["timeout"] and not undo
-        return {"input": None, "resolved": None, "grade": "", "trace": "", "pointOfNoReturn": False, **m,
-                "undo": undo, "long": long, "limit": m["maxDuration"] if long else m["timeout"],
-                "stopBy": stop_by, "stop": stop_by - _whole(m, "clockSkew", 0, 0),
-                "claimedAt": _time(m["claimedAt"]) if m.get("claimedAt") else None}
+        long = m["maxDuration"] > m["timeout"] and not undo
+        return {"input": None, **m, "undo": undo, "long": long, "limit": m["maxDuration"] if long else m["timeout"],
+                "stopBy": stop_by, "stop": stop_by - m["clockSkew"], "claimedAt": _time(m, "claimedAt")}
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as why:
         raise Unreadable(f"{type(why).__name__}: {why}") from why
 
 
-def _whole(m: dict[str, Any], name: str, least: int, default: int | None = None) -> int:
-    value = m.get(name, default)
+def _whole(m: dict[str, Any], name: str, least: int) -> int:
+    value = m.get(name)
+    value = 0 if value is None else value
     if type(value) is not int or not least <= value < 1 << 53:
         raise Unreadable(f"{name} must be a whole number of at least {least}")
     return value
 
 
-def _time(text: str) -> int:
-    at = datetime.fromisoformat(text.upper())
-    if at.tzinfo is None:
-        raise Unreadable("a time has no zone")
-    return int(at.timestamp() * 1000)
+def _time(m: dict[str, Any], name: str) -> int | None:
+    """Returns a time, or None if it is missing."""
+    if (text := m.get(name, "")) == "":
+        return None
+    if not _CLOCK.fullmatch(text.upper()):
+        raise Unreadable(f"{name} is no time")
+    return int(datetime.fromisoformat(text.upper()).timestamp() * 1000)
 
 
 def written(milliseconds: int) -> str:
@@ -200,8 +213,8 @@ def written(milliseconds: int) -> str:
 
 def check(value: Any, left: int, place: str) -> None:
     """Raises ValueError for a value that Stepkeeper refuses. The error names the member."""
-    if isinstance(value, int) and abs(value) >= 10**MAX_DIGITS:
-        raise ValueError(f"{place}: a number has more than {MAX_DIGITS} digits; write it as a text")
+    if isinstance(value, int) and abs(value) >= 10**MAX_NUMBER:
+        raise ValueError(f"{place}: a number has more than {MAX_NUMBER} digits; write it as a text")
     if isinstance(value, str) and not value.isascii() and re.search("[\ud800-\udfff]", value):
         raise ValueError(f"{place}: half of a surrogate pair; send whole characters")
     if isinstance(value, (dict, list)):
@@ -210,6 +223,16 @@ def check(value: Any, left: int, place: str) -> None:
         for name, member in value.items() if isinstance(value, dict) else enumerate(value):
             check(name, left, place)
             check(member, left - 1, f"{place}.{name}")
+
+
+def _refuse(constant: str) -> None:
+    raise Unreadable(f"{constant} is no number of JSON")
+
+
+def _bounded(number: str) -> str:
+    if len(number) > MAX_NUMBER or re.search(r"[eE][+-]?0*[1-9]\d{3}", number):
+        raise Unreadable(f"a number has more than {MAX_NUMBER} characters, or an exponent beyond 999")
+    return number
 
 
 def unique(members: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ import base64
 import json
 import threading
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from queues import NOON, Queues, body, message
@@ -11,6 +12,8 @@ from queues import NOON, Queues, body, message
 from stepkeeper import Agent, Later, NotYet, Permanent, Unauthorized
 from stepkeeper import agent as module
 from stepkeeper.message import MAX_OUTPUT
+
+READ = Path(__file__).parents[3] / "shared/message/testdata/read.txt"
 
 
 @dataclass
@@ -247,17 +250,24 @@ def test_an_unknown_operation_is_tried_later():
     assert Bench().reply(grade="plain")["error"]["code"] == "no-ledger"
 
 
-@pytest.mark.parametrize("text", [
-    "{", "[]", "7", "[" * 100_000, body(stopBy=None), body(stopBy="2026-11-21T12:00:00"), body(stopBy="soon"),
-    body(attempt=-1), body(operation="redo"), body(task="a b"), body(timeout=True), body(step="../x"),
-    body(schema=0), body(key=""),
-    body(resolved={"command": "x"}), body(input=json.loads("[" * 65 + "]" * 65)), body(timeout=10**400)])
+@pytest.mark.parametrize("text", ["", "[" * 100_000, "\ufeff" + body(), body() + " " * 2**20, body(timeout=10**400)])
 def test_what_cannot_be_read_goes_to_quarantine(text):
     bench = Bench()
     assert bench.agent.handle(text, "m-1")
     (kept,) = bench.queues.sent["quarantine"]
     assert (kept["queue"], kept["id"], kept["at"]) == ("requests-coats", "m-1", "2026-11-21T12:00:00.000Z")
     assert len(kept["reason"]) <= 500 and bench.calls == []
+
+
+def test_it_reads_what_the_agents_in_go_read():
+    lines = READ.read_text(encoding="utf-8").splitlines()
+    cases = [(line.removeprefix("request "), read) for line, read in zip(lines, lines[1:]) if line.startswith("request ")]
+    assert len(cases) > 80
+    for text, read in cases:
+        bench = Bench()
+        assert bench.agent.handle(text)
+        refused, answered = bench.queues.sent["quarantine"], bench.queues.sent["replies"]
+        assert (len(refused), len(answered)) == ((1, 0) if read.startswith("    error: ") else (0, 1)), text
 
 
 def test_a_newer_schema_and_an_unsent_reply_come_again():

@@ -4,6 +4,7 @@ export const SCHEMA = 1;
 const MAX_BODY = 1 << 20; // characters of a message; SQS has no longer ones
 const MAX_OUTPUT = 48 << 10; // bytes; a reply must fit into one message
 export const MAX_LEVELS = 64; // of nested values
+const MAX_NUMBER = 128; // characters of a number
 const MAX_TEXT = 500; // characters of an error
 export const MAX_RAW = 40_000; // characters of a text in which tokens are looked for
 
@@ -135,43 +136,77 @@ export type Request = ReturnType<typeof readRequest>;
 export function readRequest(body: string) {
   if (body.length > MAX_BODY) throw new Error("it is too long");
   const m = (JSON.parse(body) ?? {}) as Members;
+  checkText(body);
   check(m, MAX_LEVELS + 1, "request");
   if (whole(m, "schema", 1) > SCHEMA) {
     throw new Newer(`it has schema ${m.schema}, newer than ${SCHEMA}; deploy the newer agent`);
   }
   const operation = text(m, "operation", /^(do|undo)$/) as "do" | "undo", undo = operation === "undo";
-  const timeout = whole(m, "timeout", 1), maxDuration = whole(m, "maxDuration", 0, 0);
+  const timeout = whole(m, "timeout", 1), maxDuration = whole(m, "maxDuration", 0);
   const long = !undo && maxDuration > timeout; // it may exceed its timeout while it reports progress
-  const resolved = m.resolved ? m.resolved as Members : undefined, stopBy = time(m, "stopBy");
+  const resolved = (m.resolved ?? undefined) as Members | undefined, stopBy = time(m, "stopBy");
+  if (!stopBy) throw new Error("stopBy is missing");
+  for (const name of ["agent", "grade", "trace"]) text(m, name, /^/, "");
+  time(m, "completeBy");
+  if (typeof (m.pointOfNoReturn ?? false) !== "boolean") throw new Error("pointOfNoReturn is malformed");
   const identity = {
     task: text(m, "task", /^[A-Za-z0-9._:~-]{1,128}$/), run: whole(m, "run", 0),
     step: text(m, "step", /^[a-z][a-z0-9-]{0,39}$/), attempt: whole(m, "attempt", 0), operation,
   };
   return {
-    identity, undo, name: text(m, "name"), key: text(m, "key"), grade: String(m.grade ?? ""),
-    trace: String(m.trace ?? ""), input: m.input, timeout, long, limit: long ? maxDuration : timeout,
-    claimedAt: m.claimedAt ? time(m, "claimedAt") : undefined, stopBy,
-    stop: stopBy - whole(m, "clockSkew", 0, 0), pointOfNoReturn: m.pointOfNoReturn === true,
-    resolved: resolved && { fact: resolved.fact, command: whole(resolved, "command", 0) },
+    identity, undo, name: text(m, "name", /./s), key: text(m, "key", /./s), grade: text(m, "grade", /^/, ""),
+    trace: text(m, "trace", /^/, ""), input: m.input, timeout, long, limit: long ? maxDuration : timeout,
+    claimedAt: time(m, "claimedAt"), stopBy, stop: stopBy - whole(m, "clockSkew", 0),
+    pointOfNoReturn: m.pointOfNoReturn === true, resolved: resolved === undefined ? undefined : {
+      fact: text(resolved, "fact", /^(happened|not-happened|undone)$/), command: whole(resolved, "command", 0),
+    },
   };
 }
 
-function whole(m: Members, name: string, least: number, otherwise?: number): number {
-  const value = m[name] ?? otherwise;
+function whole(m: Members, name: string, least: number): number {
+  const value = m[name] ?? 0;
   if (Number.isSafeInteger(value) && (value as number) >= least) return value as number;
   throw new Error(`${name} must be a whole number of at least ${least}`);
 }
 
-function text(m: Members, name: string, pattern = /^[^]{1,1000}$/): string {
-  const value = m[name];
+function text(m: Members, name: string, pattern: RegExp, otherwise?: string): string {
+  const value = m[name] ?? otherwise;
   if (typeof value === "string" && pattern.test(value)) return value;
   throw new Error(`${name} is missing or malformed`);
 }
 
-function time(m: Members, name: string): number {
-  const at = Date.parse(text(m, name, /^\d{4}-\d\d-\d\d[Tt][\d:.]+([Zz]|[+-]\d\d:\d\d)$/).toUpperCase());
-  if (Number.isNaN(at)) throw new Error(`${name} is no time`);
+const TIME = /^\d{4}-\d\d-\d\dT([01]\d|2[0-3]):\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i;
+
+/** Returns a time, or undefined if it is missing. */
+function time(m: Members, name: string): number | undefined {
+  const value = text(m, name, /^/, ""), day = value.slice(0, 10);
+  if (value === "") return undefined;
+  const at = TIME.test(value) ? Date.parse(value.toUpperCase()) : NaN;
+  // Date takes the last days of a month for the first of the next one.
+  if (Number.isNaN(at) || !new Date(day).toISOString().startsWith(day)) throw new Error(`${name} is no time`);
   return at;
+}
+
+const WHOLE = /^(schema|run|attempt|timeout|maxDuration|clockSkew|resolved\.command)$/;
+
+/** Throws for JSON that Stepkeeper refuses, although JSON.parse has read it. */
+function checkText(json: string): void {
+  const objects: { names: Set<string>; name: string }[] = []; // those around the token, with their names so far
+  for (const [token, string, colon] of json.matchAll(/("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?|-?\d[-+.\deE]*|[{}]/g)) {
+    const object = objects.at(-1);
+    if (token === "{") objects.push({ names: new Set(), name: "" });
+    else if (token === "}") objects.pop();
+    else if (colon) {
+      object!.name = JSON.parse(string!) as string;
+      if (object!.names.has(object!.name)) throw new Error(`the key ${object!.name} stands twice; keep one`);
+      object!.names.add(object!.name);
+    } else if (!string && (token.length > MAX_NUMBER || /e[-+]?0*[1-9]\d{3}/i.test(token))) {
+      throw new Error(`a number has more than ${MAX_NUMBER} characters, or an exponent beyond 999`);
+    } else if (!string && objects.length < 3 && /[.e]/i.test(token)) {
+      const name = objects.map((o) => o.name).join(".");
+      if (WHOLE.test(name)) throw new Error(`${name} must be a whole number`);
+    }
+  }
 }
 
 /** Throws for a value that Stepkeeper refuses. The error names the member. */

@@ -1,5 +1,6 @@
 // What an agent replies to a request, and how it polls and serves Lambda.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { beforeEach, test } from "node:test";
 
 import { Agent, Later, NotYet, Permanent, Unauthorized } from "../src/index.js";
@@ -141,15 +142,25 @@ test("inputs that cannot be read, and operations that are not there", async () =
 });
 
 test("what cannot be read goes to quarantine", async () => {
-  for (const text of ["{", "[]", "7", "null", "[".repeat(100_000), body({ stopBy: null }), body({ stopBy: "soon" }),
-    body({ stopBy: "2026-11-21T12:00:00" }), body({ attempt: -1 }), body({ operation: "redo" }), body({ task: "a b" }),
-    body({ timeout: true }), body({ step: "../x" }), body({ schema: 0 }), body({ key: "" }),
-    body({ resolved: { command: "x" } }), body({ input: JSON.parse("[".repeat(65) + "]".repeat(65)) })]) {
+  for (const text of ["", "[".repeat(100_000), "\ufeff" + body(), body() + " ".repeat(2 ** 20)]) {
     const bench = new Bench();
     assert.equal(await bench.agent.handle(text, "m-1"), true);
     const [kept] = bench.queues.sent.quarantine!;
     assert.deepEqual([kept.queue, kept.id, kept.at], ["requests-coats", "m-1", "2026-11-21T12:00:00.000Z"], text);
     assert.ok(kept.reason.length <= 500 && bench.calls.length === 0);
+  }
+});
+
+test("it reads what the agents in Go read", async () => {
+  const file = new URL("../../../../shared/message/testdata/read.txt", import.meta.url);
+  const lines = readFileSync(file, "utf8").split("\n");
+  const cases = lines.flatMap((line, i) => line.startsWith("request ") ? [[line.slice(8), lines[i + 1]!] as const] : []);
+  assert.ok(cases.length > 80);
+  for (const [text, read] of cases) {
+    const bench = new Bench();
+    assert.equal(await bench.agent.handle(text), true);
+    const got = [bench.queues.sent.quarantine!.length, bench.queues.sent.replies!.length];
+    assert.deepEqual(got, read.startsWith("    error: ") ? [1, 0] : [0, 1], text);
   }
 });
 
