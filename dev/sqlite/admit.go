@@ -28,13 +28,17 @@ const headerBytes = 100
 const restore = "restore a backup, or, if there are no orders that matter, remove the file"
 
 // inspect refuses a file that is certainly not a database of Stepkeeper. It does not change the file. It
-// refuses an empty file too, because create never leaves an empty file. It refuses a link, because the lock is on the
-// folder, and another process could use the file in its own folder.
+// refuses an empty file too, because create never leaves an empty file. It refuses a link, and a file with several hard
+// links, because the lock is on the folder, and another process could use the file in its own folder.
 func inspect(file string) (f found, err error) {
 	for _, name := range names(file) {
 		if err := regularfile.Check(name); errors.Is(err, regularfile.ErrNotRegular) {
 			return f, fmt.Errorf("%s: %w; move it away, or put the file itself in its place", filepath.Base(name), err)
 		}
+	}
+	if hasOtherNames(file) {
+		return f, fmt.Errorf("%s has other names (hard links), by which another process could use it: remove them, "+
+			"or put a copy of the file in its place", filepath.Base(file))
 	}
 	if info, err := os.Stat(file + "-wal"); err == nil {
 		f.log = true
@@ -108,8 +112,7 @@ func admit(file string, f found) error {
 	if err != nil {
 		return err
 	}
-	const count = "SELECT count(*) FROM sqlite_schema WHERE type='table' AND name IN "
-	tables, err := w.number(count + "('settings', 'orders')")
+	tables, err := w.number("SELECT count(*) FROM sqlite_schema WHERE type='table' AND name IN ('settings', 'orders')")
 	if err != nil {
 		return err
 	}
@@ -117,6 +120,14 @@ func admit(file string, f found) error {
 		return foreign(FileName)
 	}
 	if err := checkVersion(w); err != nil {
+		return err
+	}
+	lacking, err := w.first("VALUES('contents'),('definitions'),('ledger'),('messages'),('probe') " +
+		"EXCEPT SELECT name FROM sqlite_schema")
+	if err == nil && lacking != nil {
+		err = fmt.Errorf("%w: it lacks the table %s", ErrDamaged, lacking[0])
+	}
+	if err != nil {
 		return err
 	}
 	unclean, err := w.number("SELECT coalesce((SELECT value FROM settings WHERE name='running'), -1)")

@@ -187,6 +187,7 @@ func TestABackupOntoTheStoreItselfIsRefused(t *testing.T) {
 	require.ErrorIs(t, err, fs.ErrExist)
 	require.Equal(t, before, listing(t, folder))
 	require.Equal(t, besides, listing(t, beside))
+	require.NoError(t, os.Remove(filepath.Join(beside, "c.db")))
 	_, err = sqlite.Backup(t.Context(), folder, "monday.db") // another name in the folder is no harm
 	require.NoError(t, err)
 	s := open(t, folder, sqlite.Options{})

@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -35,37 +34,22 @@ func newHeads(size int) *heads {
 // Commit executes the writes in sequence, in one transaction. Each write has its own condition (P8, every
 // commit is conditional).
 func (s *Store) Commit(ctx context.Context, writes []port.Write) []error {
-	errs := make([]error, len(writes))
-	places := make([]int, 0, len(writes))
-	for i := range writes {
-		errs[i] = port.CheckWrite(&writes[i])
-		if errs[i] == nil {
-			places = append(places, i)
+	return s.committer.each(ctx, len(writes), func(tx *transaction, i int) (refusal, err error) {
+		w := &writes[i]
+		refusal = port.CheckWrite(w)
+		switch {
+		case refusal != nil:
+			return refusal, nil
+		case w.Expected == 0:
+			refusal, err = s.create(tx, w)
+		default:
+			refusal, err = s.replace(tx, w)
 		}
-	}
-	if len(places) == 0 {
-		return errs
-	}
-	err := s.committer.do(ctx, func(tx *transaction) (err error) {
-		for _, i := range places {
-			w := &writes[i]
-			if w.Expected == 0 {
-				errs[i], err = s.create(tx, w)
-			} else {
-				errs[i], err = s.replace(tx, w)
-			}
-			if err != nil {
-				return fmt.Errorf("task %q: %w", w.Record.ID, err)
-			}
+		if err != nil {
+			err = fmt.Errorf("task %q: %w", w.Record.ID, err)
 		}
-		return nil
+		return refusal, err
 	})
-	if err != nil {
-		for _, i := range places {
-			errs[i] = err
-		}
-	}
-	return errs
 }
 
 // create adds an order. The error refusal concerns only this write. The error err aborts the transaction.
@@ -167,32 +151,27 @@ func (s *Store) place(r *port.Record) (bucket, shard, at any) {
 
 // Place moves the record to another place in the due index.
 func (s *Store) Place(ctx context.Context, id string, version int64, bucket port.Bucket, at time.Time) error {
-	var refusal error
-	err := s.committer.do(ctx, func(tx *transaction) error {
-		refusal = nil
+	return s.committer.each(ctx, 1, func(tx *transaction, _ int) (refusal, err error) {
 		h, err := tx.head(id)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if h == nil {
-			refusal = fmt.Errorf("task %q: %w", id, port.ErrNotFound)
-			return nil
+			return fmt.Errorf("task %q: %w", id, port.ErrNotFound), nil
 		}
 		r := &port.Record{ID: id, Version: version, State: h.state, Bucket: bucket, IndexAt: at}
 		in, shard, when := s.place(r)
 		n, err := tx.exec("UPDATE orders SET index_at=?, shard=?, bucket=? WHERE row=? AND version=?", when, shard, in,
 			h.row, version)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if n != 1 {
-			refusal = fmt.Errorf("task %q is not at version %d: %w", id, version, port.ErrConflict)
-			return nil
+			return fmt.Errorf("task %q is not at version %d: %w", id, version, port.ErrConflict), nil
 		}
 		tx.keep(h.row, r)
-		return nil
-	})
-	return cmp.Or(err, refusal)
+		return nil, nil
+	})[0]
 }
 
 // Forget removes records and keeps their IDs, as Expire does (P26, an ID never runs twice). It ignores

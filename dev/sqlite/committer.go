@@ -111,6 +111,25 @@ func (c *committer) do(ctx context.Context, o operation) error {
 	return j.err
 }
 
+// each executes a part of an operation for each of n entries. An error refusal concerns only its entry. An error err
+// aborts the transaction, and is the error of each entry.
+func (c *committer) each(ctx context.Context, n int, part func(tx *transaction, i int) (refusal, err error)) []error {
+	errs := make([]error, n)
+	err := c.do(ctx, func(tx *transaction) (err error) {
+		for i := range errs {
+			errs[i], err = part(tx, i)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return slices.Repeat([]error{err}, n)
+	}
+	return errs
+}
+
 // opened waits until the file is open for writing.
 func (c *committer) opened(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {

@@ -337,6 +337,15 @@ func TestFileThatIsNotOursIsRefused(t *testing.T) {
 			closed(t, open(t, elsewhere, sqlite.Options{}))
 			require.NoError(t, os.Symlink(filepath.Join(elsewhere, database), filepath.Join(folder, database)))
 		}, "stepkeeper.db: it is a link"},
+		"one of two names": {func(t *testing.T, folder string) {
+			closed(t, open(t, folder, sqlite.Options{}))
+			other := filepath.Join(t.TempDir(), database)
+			require.NoError(t, os.Link(filepath.Join(folder, database), other))
+		}, "other names"},
+		"rescued in part": {func(t *testing.T, folder string) {
+			closed(t, open(t, folder, sqlite.Options{}))
+			run(t, folder, "DROP TABLE ledger")
+		}, "it lacks the table ledger"},
 		"a folder for the index of the log": {func(t *testing.T, folder string) {
 			closed(t, open(t, folder, sqlite.Options{}))
 			mkdir(t, filepath.Join(folder, database+"-shm"))

@@ -1,12 +1,10 @@
 package sqlite
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"database/sql/driver"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -43,39 +41,26 @@ func (q *Queue) announce() {
 
 // Send stores the messages. The error is port.ErrTooLarge for a message whose body is too large.
 func (q *Queue) Send(ctx context.Context, messages []port.Message) []error {
-	errs := make([]error, len(messages))
 	now := q.clock.Now()
-	var places []int
-	var kept []port.Message
+	kept := make([]port.Message, len(messages))
+	refused := make([]error, len(messages))
 	for i := range messages {
 		body, err := messages[i].Bytes()
-		m := port.Message{Body: body, Delay: messages[i].Delay}
+		kept[i] = port.Message{Body: body, Delay: messages[i].Delay}
 		if err == nil {
-			err = port.CheckMessage(&m)
+			err = port.CheckMessage(&kept[i])
 		}
 		if err != nil {
-			errs[i] = fmt.Errorf("queue %q: %w", q.config.Name, err)
-			continue
+			refused[i] = fmt.Errorf("queue %q: %w", q.config.Name, err)
 		}
-		kept = append(kept, m)
-		places = append(places, i)
 	}
-	if len(places) == 0 {
-		return errs
-	}
-	err := q.store.committer.do(ctx, func(tx *transaction) error {
-		for _, m := range kept {
-			if err := tx.put(q.config.Name, now.Add(m.Delay), now, m.Body); err != nil {
-				return err
-			}
+	return q.store.committer.each(ctx, len(messages), func(tx *transaction, i int) (refusal, err error) {
+		if refused[i] != nil {
+			return refused[i], nil
 		}
 		tx.stored = append(tx.stored, q.announce)
-		return nil
+		return nil, tx.put(q.config.Name, now.Add(kept[i].Delay), now, kept[i].Body)
 	})
-	for _, place := range places {
-		errs[place] = err
-	}
-	return errs
 }
 
 // Receive returns at most max messages. If no message is visible, Receive waits for a message, for at most
@@ -164,120 +149,91 @@ func (o *receive) apply(tx *transaction) error {
 	if err != nil || o.more {
 		return err
 	}
-	var rows []int64
-	var damaged []port.Delivery
+	var all []storedMessage
 	err = tx.each(func(v []driver.Value) bool {
-		d, whole := deliveryOf(v)
-		if !whole {
-			damaged = append(damaged, d)
-			return true
-		}
-		rows = append(rows, v[0].(int64))
-		o.deliveries = append(o.deliveries, d)
+		all = append(all, messageOf(v))
 		return true
 	}, "SELECT row, received, sent_at, body, sum FROM messages WHERE queue=? AND visible_at<=? ORDER BY "+
 		"visible_at, row LIMIT 0+?", c.Name, now, o.max)
 	if err != nil {
 		return err
 	}
-	for _, row := range rows {
-		_, err := tx.exec("UPDATE messages SET visible_at=?, received=received+1 WHERE row=?",
-			o.now.Add(o.visibility).UnixNano(), row)
+	for _, m := range all {
+		if m.whole {
+			o.deliveries = append(o.deliveries, m.Delivery)
+			_, err = tx.exec("UPDATE messages SET visible_at=?, received=received+1 WHERE row=?",
+				o.now.Add(o.visibility).UnixNano(), m.row)
+		} else {
+			o.more = true
+			err = o.setAside(tx, m)
+		}
 		if err != nil {
 			return err
 		}
 	}
-	for i := range damaged {
-		if err := o.setAside(tx, &damaged[i]); err != nil {
-			return err
-		}
-	}
-	o.more = len(damaged) > 0
 	return nil
 }
 
-// deliveryOf returns the delivery of a row. whole is false if the file was changed after the row was stored.
-func deliveryOf(v []driver.Value) (d port.Delivery, whole bool) {
+// storedMessage is a row of the table messages.
+type storedMessage struct {
+	port.Delivery
+	row   int64
+	whole bool // false if the file was changed after the row was stored
+}
+
+func messageOf(v []driver.Value) storedMessage {
 	row := v[0].(int64) // the type of the primary key is certain, whatever the file contains
 	received, isCount := v[1].(int64)
 	sent, isTime := v[2].(int64)
 	body, isBody := v[3].([]byte)
 	sum, isSum := v[4].([]byte)
-	whole = isCount && isTime && isBody && (v[4] == nil || isSum && bytes.Equal(sum, checksum(body)))
-	return delivery(row, int(received)+1, sent, body), whole
-}
-
-func delivery(row int64, received int, sent int64, body []byte) port.Delivery {
-	id, receipt := queueset.Receipt(row, received)
-	return port.Delivery{
-		Message: port.Message{Body: body}, ID: id, Receipt: receipt, Received: received,
-		SentAt: time.Unix(0, sent).UTC(),
+	id, receipt := queueset.Receipt(row, int(received)+1)
+	return storedMessage{
+		row: row, whole: isCount && isTime && isBody && (v[4] == nil || isSum && !changed(body, sum)),
+		Delivery: port.Delivery{
+			Message: port.Message{Body: body}, ID: id, Receipt: receipt, Received: int(received) + 1,
+			SentAt: time.Unix(0, sent).UTC(),
+		},
 	}
 }
 
 // Delete deletes delivered messages. A receipt is valid until the message is received again, even after the
 // visibility timeout.
 func (q *Queue) Delete(ctx context.Context, receipts []string) []error {
-	errs := make([]error, len(receipts))
-	err := q.store.committer.do(ctx, func(tx *transaction) (err error) {
-		for i, text := range receipts {
-			errs[i], err = q.remove(tx, text)
-			if err != nil {
-				return err
-			}
+	return q.store.committer.each(ctx, len(receipts), func(tx *transaction, i int) (refusal, err error) {
+		row, received, ok := queueset.ParseReceipt(receipts[i])
+		if !ok {
+			return queueset.BadReceipt(q, receipts[i]), nil
 		}
-		return nil
+		n, err := tx.exec("DELETE FROM messages WHERE row=? AND queue=? AND received=?", row, q.config.Name, received)
+		if err != nil || n == 1 {
+			return nil, err
+		}
+		found, err := tx.first("SELECT received FROM messages WHERE row=? AND queue=?", row, q.config.Name)
+		if found != nil { // the message was received again
+			refusal = queueset.BadReceipt(q, receipts[i])
+		}
+		return refusal, err
 	})
-	if err != nil {
-		return slices.Repeat([]error{err}, len(receipts))
-	}
-	return errs
-}
-
-// remove deletes a message. The error refusal concerns only this receipt. The error err aborts the
-// transaction.
-func (q *Queue) remove(tx *transaction, receipt string) (refusal, err error) {
-	row, received, ok := queueset.ParseReceipt(receipt)
-	if !ok {
-		return queueset.BadReceipt(q, receipt), nil
-	}
-	n, err := tx.exec("DELETE FROM messages WHERE row=? AND queue=? AND received=?", row, q.config.Name, received)
-	if err != nil || n == 1 {
-		return nil, err
-	}
-	found, err := tx.first("SELECT received FROM messages WHERE row=? AND queue=?", row, q.config.Name)
-	if found != nil { // the message was received again
-		refusal = queueset.BadReceipt(q, receipt)
-	}
-	return refusal, err
 }
 
 // Extend makes delivered messages invisible, each for its duration from now on.
 func (q *Queue) Extend(ctx context.Context, extensions []port.Extension) []error {
-	errs := make([]error, len(extensions))
-	for i, e := range extensions {
-		errs[i] = q.hide(ctx, e)
-	}
-	return errs
-}
-
-func (q *Queue) hide(ctx context.Context, x port.Extension) error {
-	row, received, done := queueset.ParseReceipt(x.Receipt)
-	if err := queueset.CheckExtension(q, x); err != nil || !done {
-		return cmp.Or(err, queueset.BadReceipt(q, x.Receipt))
-	}
 	now := q.clock.Now()
-	err := q.store.committer.do(ctx, func(tx *transaction) error {
+	return q.store.committer.each(ctx, len(extensions), func(tx *transaction, i int) (refusal, err error) {
+		x := extensions[i]
+		row, received, done := queueset.ParseReceipt(x.Receipt)
+		if err := queueset.CheckExtension(q, x); err != nil || !done {
+			return cmp.Or(err, queueset.BadReceipt(q, x.Receipt)), nil
+		}
 		n, err := tx.exec("UPDATE messages SET visible_at=? WHERE row=? AND queue=? AND received=? AND visible_at>?",
 			now.Add(x.For).UnixNano(), row, q.config.Name, received, now.UnixNano())
-		done = n == 1
+		if n == 0 {
+			refusal = queueset.BadReceipt(q, x.Receipt)
+		}
 		tx.stored = append(tx.stored, q.announce)
-		return err
+		return refusal, err
 	})
-	if err == nil && !done {
-		err = queueset.BadReceipt(q, x.Receipt)
-	}
-	return err
 }
 
 // Depth counts the messages that have not expired. It reads all messages of the queue, so it is slow for a

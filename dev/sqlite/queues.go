@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
-	"strconv"
 	"sync"
 	"time"
 
@@ -57,27 +56,23 @@ const changedMessage = "the database file was changed after this message was sto
 	"its checksum; do not redrive it, read the order instead, and check the disk"
 
 // setAside moves a damaged message to the quarantine.
-func (o *receive) setAside(tx *transaction, d *port.Delivery) error {
+func (o *receive) setAside(tx *transaction, m storedMessage) error {
 	s := o.queue.store
 	name := o.queue.config.Name
-	body, err := message.Quarantine(name, *d, changedMessage, core.TimeOf(o.now)).Encode()
+	body, err := message.Quarantine(name, m.Delivery, changedMessage, core.TimeOf(o.now)).Encode()
 	if err != nil {
 		return err
 	}
-	row, err := strconv.ParseInt(d.ID, 36, 64)
-	if err != nil {
-		return err
-	}
-	if _, err := tx.exec("DELETE FROM messages WHERE row=?", row); err != nil {
+	if _, err := tx.exec("DELETE FROM messages WHERE row=?", m.row); err != nil {
 		return err
 	}
 	if err := tx.put(port.Quarantine, o.now, o.now, body); err != nil {
 		return err
 	}
 	tx.stored = append(tx.stored, func() {
-		s.log.Error("damaged message put into quarantine", "queue", name, "messageId", d.ID,
+		s.log.Error("damaged message put into quarantine", "queue", name, "messageId", m.ID,
 			"reason", changedMessage)
-		s.setAside.add(name, d.ID)
+		s.setAside.add(name, m.ID)
 		if q, err := s.queues.Queue(port.Quarantine); err == nil {
 			q.(*Queue).announce()
 		}

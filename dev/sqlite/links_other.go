@@ -1,0 +1,5 @@
+//go:build !unix
+
+package sqlite
+
+func hasOtherNames(string) bool { return false }
