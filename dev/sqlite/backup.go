@@ -67,11 +67,8 @@ func apart(folder, to string, companions []string) error {
 	for _, name := range companions {
 		used = append(used, filepath.Join(folder, name))
 	}
-	if target, err := filepath.EvalSymlinks(to); err == nil {
-		to = target
-	}
 	for _, name := range used {
-		if sameFile(name, to) || sameFile(filepath.Dir(name), filepath.Dir(to)) &&
+		if sameFile(filepath.Dir(name), filepath.Dir(to)) &&
 			strings.EqualFold(filepath.Base(name), filepath.Base(to)) { // some file systems ignore the case
 			return fmt.Errorf("%s is a file of the store in %s itself: %w", to, folder, fs.ErrInvalid)
 		}
