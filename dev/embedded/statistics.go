@@ -139,11 +139,7 @@ func (s *Runtime) Statistics(ctx context.Context) (view.Statistics, error) {
 			NotCalled: notCalled[a.name],
 		}
 		delete(notCalled, a.name)
-		q, err := s.queues.Queue(port.Requests(a.name))
-		var depth port.Depth
-		if err == nil {
-			depth, err = q.Depth(ctx)
-		}
+		depth, err := s.queues.ours(port.Requests(a.name)).Depth(ctx)
 		if err != nil {
 			x.Unknown = err.Error()
 		}

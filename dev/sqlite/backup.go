@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -63,16 +64,11 @@ func Backup(ctx context.Context, folder, to string, companions ...string) (bytes
 
 // apart refuses a file that the store in a folder uses, whatever the spelling of its name. The file need not exist.
 func apart(folder, to string, companions []string) error {
-	used := append(names(filepath.Join(folder, FileName)), filepath.Join(folder, lockName))
-	for _, name := range companions {
-		used = append(used, filepath.Join(folder, name))
+	if !sameFile(folder, filepath.Dir(to)) {
+		return nil
 	}
-	if target, err := filepath.EvalSymlinks(to); err == nil {
-		to = target
-	}
-	for _, name := range used {
-		if sameFile(name, to) || sameFile(filepath.Dir(name), filepath.Dir(to)) &&
-			strings.EqualFold(filepath.Base(name), filepath.Base(to)) { // some file systems ignore the case
+	for _, name := range slices.Concat(names(FileName), []string{lockName}, companions) {
+		if strings.EqualFold(name, filepath.Base(to)) { // some file systems ignore the case
 			return fmt.Errorf("%s is a file of the store in %s itself: %w", to, folder, fs.ErrInvalid)
 		}
 	}

@@ -12,10 +12,10 @@ import (
 
 // head contains the columns of a stored task that the committer needs to replace the task.
 type head struct {
-	row, version int64
-	state        string
-	bucket       port.Bucket
-	indexAt      int64 // milliseconds since the epoch; not meaningful for a task at rest
+	row     int64
+	state   string
+	bucket  port.Bucket
+	indexAt int64 // milliseconds since the epoch; not meaningful for a task at rest
 }
 
 // heads contains the heads of running tasks by ID, so that a commit does not read them from the database. It includes
@@ -76,6 +76,8 @@ func (s *Store) create(tx *transaction, w *port.Write) (refusal, err error) {
 	return nil, nil
 }
 
+// replace changes a task that has the expected version. If the write has the same version, replace changes only the
+// place in the due index.
 func (s *Store) replace(tx *transaction, w *port.Write) (refusal, err error) {
 	r := &w.Record
 	h, err := tx.head(r.ID)
@@ -85,13 +87,15 @@ func (s *Store) replace(tx *transaction, w *port.Write) (refusal, err error) {
 	if h == nil {
 		return fmt.Errorf("task %q: %w", r.ID, port.ErrNotFound), nil
 	}
-	if h.version != w.Expected {
-		return fmt.Errorf("task %q has version %d, expected was %d: %w", r.ID, h.version, w.Expected,
-			port.ErrConflict), nil
+	text := "UPDATE orders SET version=?"
+	args := []any{r.Version}
+	if r.Version == w.Expected {
+		r.State = h.state
+	} else {
+		text += ", document=?, sum=?"
+		args = append(args, r.Document, checksum(r.Document))
 	}
 	// Columns with an index are set only if they change, because each of them costs time.
-	text := "UPDATE orders SET version=?, document=?, sum=?"
-	args := []any{r.Version, r.Document, checksum(r.Document)}
 	if h.state != r.State {
 		text += ", state=?"
 		args = append(args, r.State)
@@ -106,7 +110,7 @@ func (s *Store) replace(tx *transaction, w *port.Write) (refusal, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if n != 1 { // the condition in the statement decides, because the cached head may be old
+	if n != 1 {
 		return fmt.Errorf("task %q is not at version %d: %w", r.ID, w.Expected, port.ErrConflict), nil
 	}
 	tx.keep(h.row, r)
@@ -119,7 +123,7 @@ func (tx *transaction) keep(row int64, r *port.Record) {
 		tx.heads.Remove(r.ID)
 		return
 	}
-	tx.heads.Add(r.ID, &head{row, r.Version, r.State, r.Bucket, millis(r.IndexAt)})
+	tx.heads.Add(r.ID, &head{row, r.State, r.Bucket, millis(r.IndexAt)})
 }
 
 // head returns the head of a task. It is nil if there is no task.
@@ -127,15 +131,15 @@ func (tx *transaction) head(id string) (*head, error) {
 	if h, known := tx.heads.Get(id); known {
 		return h, nil
 	}
-	v, err := tx.first("SELECT row, version, state, bucket, index_at FROM orders WHERE id=? AND created IS NOT NULL",
+	v, err := tx.first("SELECT row, state, bucket, index_at FROM orders WHERE id=? AND created IS NOT NULL",
 		id)
 	if err != nil || v == nil {
 		return nil, err
 	}
-	h := &head{row: v[0].(int64), version: v[1].(int64), state: v[2].(string)}
-	if v[3] != nil {
-		h.bucket = port.Bucket(v[3].(string))
-		h.indexAt = v[4].(int64)
+	h := &head{row: v[0].(int64), state: v[1].(string)}
+	if v[2] != nil {
+		h.bucket = port.Bucket(v[2].(string))
+		h.indexAt = v[3].(int64)
 	}
 	return h, nil
 }
@@ -151,27 +155,8 @@ func (s *Store) place(r *port.Record) (bucket, shard, at any) {
 
 // Place moves the record to another place in the due index.
 func (s *Store) Place(ctx context.Context, id string, version int64, bucket port.Bucket, at time.Time) error {
-	return s.committer.each(ctx, 1, func(tx *transaction, _ int) (refusal, err error) {
-		h, err := tx.head(id)
-		if err != nil {
-			return nil, err
-		}
-		if h == nil {
-			return fmt.Errorf("task %q: %w", id, port.ErrNotFound), nil
-		}
-		r := &port.Record{ID: id, Version: version, State: h.state, Bucket: bucket, IndexAt: at}
-		in, shard, when := s.place(r)
-		n, err := tx.exec("UPDATE orders SET index_at=?, shard=?, bucket=? WHERE row=? AND version=?", when, shard, in,
-			h.row, version)
-		if err != nil {
-			return nil, err
-		}
-		if n != 1 {
-			return fmt.Errorf("task %q is not at version %d: %w", id, version, port.ErrConflict), nil
-		}
-		tx.keep(h.row, r)
-		return nil, nil
-	})[0]
+	w := &port.Write{Record: port.Record{ID: id, Version: version, Bucket: bucket, IndexAt: at}, Expected: version}
+	return s.committer.each(ctx, 1, func(tx *transaction, _ int) (refusal, err error) { return s.replace(tx, w) })[0]
 }
 
 // Forget removes records and keeps their IDs, as Expire does (P26, an ID never runs twice). It ignores

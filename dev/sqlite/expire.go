@@ -36,50 +36,40 @@ type Expired struct {
 // order stay, so that the order never runs again (P26).
 //
 // If Expired.More is true, the caller should call Expire again, after a pause for other writers.
-func (s *Store) Expire(ctx context.Context) (Expired, error) {
-	o := &expire{store: s, now: s.clock.Now()}
-	if err := s.committer.do(ctx, o.apply); err != nil {
+func (s *Store) Expire(ctx context.Context) (x Expired, err error) {
+	now := s.clock.Now()
+	err = s.committer.do(ctx, func(tx *transaction) error {
+		x = Expired{}
+		if err := s.expireMessages(tx, now, &x); err != nil || s.keep == 0 {
+			return err
+		}
+		return s.expireTasks(tx, now, &x)
+	})
+	if err != nil {
 		return Expired{}, err
 	}
-	return o.Expired, nil
+	return x, nil
 }
 
-type expire struct {
-	store *Store
-	now   time.Time
-	Expired
-}
-
-func (o *expire) apply(tx *transaction) error {
-	o.Expired = Expired{}
-	if err := o.messages(tx); err != nil {
-		return err
-	}
-	if o.store.keep == 0 {
-		return nil
-	}
-	return o.tasks(tx)
-}
-
-// messages removes expired messages from all queues. These include queues that only previous processes had.
-func (o *expire) messages(tx *transaction) error {
-	for last := ""; o.Messages < expiresMessages; {
+// expireMessages removes expired messages from all queues. These include queues that only previous processes had.
+func (s *Store) expireMessages(tx *transaction, now time.Time, x *Expired) error {
+	for last := ""; x.Messages < expiresMessages; {
 		v, err := tx.first("SELECT queue FROM messages WHERE queue>? ORDER BY queue LIMIT 1", last)
 		if err != nil || v == nil {
 			return err
 		}
 		last = v[0].(string)
 		retention := strayRetention
-		if q, err := o.store.queues.Queue(last); err == nil {
+		if q, err := s.queues.Queue(last); err == nil {
 			retention = q.(*Queue).config.Retention
 		}
-		n, err := tx.expireOld(last, retention, o.now, expiresMessages-o.Messages)
+		n, err := tx.expireOld(last, retention, now, expiresMessages-x.Messages)
 		if err != nil {
 			return err
 		}
-		o.Messages += n
+		x.Messages += n
 	}
-	o.More = true
+	x.More = true
 	return nil
 }
 
@@ -94,18 +84,18 @@ func (tx *transaction) expireOld(queue string, retention time.Duration, now time
 	return int(n), err
 }
 
-func (o *expire) tasks(tx *transaction) error {
+func (s *Store) expireTasks(tx *transaction, now time.Time, x *Expired) error {
 	var rows []int64
 	err := tx.each(func(v []driver.Value) bool {
 		rows = append(rows, v[0].(int64))
-		o.Tasks = append(o.Tasks, v[1].(string))
+		x.Tasks = append(x.Tasks, v[1].(string))
 		return true
-	}, restedTasks, millis(o.now.Add(-o.store.keep)), expiresTasks)
+	}, restedTasks, millis(now.Add(-s.keep)), expiresTasks)
 	if err != nil {
 		return err
 	}
-	o.More = o.More || len(rows) == expiresTasks
-	for i, id := range o.Tasks {
+	x.More = x.More || len(rows) == expiresTasks
+	for i, id := range x.Tasks {
 		if err := tx.expire(rows[i], id); err != nil {
 			return err
 		}

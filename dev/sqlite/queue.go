@@ -81,14 +81,19 @@ func (q *Queue) Receive(ctx context.Context, max int, wait,
 			return nil, err
 		}
 		if !next.IsZero() && !next.After(now) {
-			o := &receive{queue: q, now: now, max: max, visibility: visibility}
-			if err := q.store.committer.do(ctx, o.apply); err != nil || len(o.deliveries) > 0 {
-				return o.deliveries, err
+			var deliveries []port.Delivery
+			var more bool
+			err := q.store.committer.do(ctx, func(tx *transaction) (err error) {
+				deliveries, more, err = q.take(tx, now, max, visibility)
+				return err
+			})
+			if err != nil || len(deliveries) > 0 {
+				return deliveries, err
 			}
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			if o.more || now.Before(until) {
+			if more || now.Before(until) {
 				continue // the messages have expired, or another receiver has taken them
 			}
 		}
@@ -131,47 +136,39 @@ func (q *Queue) pause(ctx context.Context, changed <-chan struct{}, until time.T
 	return nil
 }
 
-type receive struct {
-	queue      *Queue
-	now        time.Time
-	max        int
-	visibility time.Duration
-	deliveries []port.Delivery
-	more       bool // true if apply removed messages instead of receiving; more may follow
-}
-
-func (o *receive) apply(tx *transaction) error {
-	c := &o.queue.config
-	o.deliveries = nil
-	now := o.now.UnixNano()
-	expired, err := tx.expireOld(c.Name, c.Retention, o.now, expiresMessages)
-	o.more = expired == expiresMessages
-	if err != nil || o.more {
-		return err
+// take receives visible messages. The result more is true if take removed messages instead of receiving, so that more
+// may follow.
+func (q *Queue) take(tx *transaction, now time.Time, most int,
+	visibility time.Duration,
+) (deliveries []port.Delivery, more bool, err error) {
+	c := &q.config
+	expired, err := tx.expireOld(c.Name, c.Retention, now, expiresMessages)
+	if err != nil || expired == expiresMessages {
+		return nil, true, err
 	}
 	var all []storedMessage
 	err = tx.each(func(v []driver.Value) bool {
 		all = append(all, messageOf(v))
 		return true
 	}, "SELECT row, received, sent_at, body, sum FROM messages WHERE queue=? AND visible_at<=? ORDER BY "+
-		"visible_at, row LIMIT 0+?", c.Name, now, o.max)
+		"visible_at, row LIMIT 0+?", c.Name, now.UnixNano(), most)
 	if err != nil {
-		return err
+		return nil, false, err
 	}
 	for _, m := range all {
 		if m.whole {
-			o.deliveries = append(o.deliveries, m.Delivery)
+			deliveries = append(deliveries, m.Delivery)
 			_, err = tx.exec("UPDATE messages SET visible_at=?, received=received+1 WHERE row=?",
-				o.now.Add(o.visibility).UnixNano(), m.row)
+				now.Add(visibility).UnixNano(), m.row)
 		} else {
-			o.more = true
-			err = o.setAside(tx, m)
+			more = true
+			err = q.setAside(tx, m, now)
 		}
 		if err != nil {
-			return err
+			return nil, false, err
 		}
 	}
-	return nil
+	return deliveries, more, nil
 }
 
 // storedMessage is a row of the table messages.

@@ -56,17 +56,17 @@ const changedMessage = "the database file was changed after this message was sto
 	"its checksum; do not redrive it, read the order instead, and check the disk"
 
 // setAside moves a damaged message to the quarantine.
-func (o *receive) setAside(tx *transaction, m storedMessage) error {
-	s := o.queue.store
-	name := o.queue.config.Name
-	body, err := message.Quarantine(name, m.Delivery, changedMessage, core.TimeOf(o.now)).Encode()
+func (q *Queue) setAside(tx *transaction, m storedMessage, now time.Time) error {
+	s := q.store
+	name := q.config.Name
+	body, err := message.Quarantine(name, m.Delivery, changedMessage, core.TimeOf(now)).Encode()
 	if err != nil {
 		return err
 	}
 	if _, err := tx.exec("DELETE FROM messages WHERE row=?", m.row); err != nil {
 		return err
 	}
-	if err := tx.put(port.Quarantine, o.now, o.now, body); err != nil {
+	if err := tx.put(port.Quarantine, now, now, body); err != nil {
 		return err
 	}
 	tx.stored = append(tx.stored, func() {
