@@ -533,7 +533,7 @@ func TestMoveToAFixedWorkflow(t *testing.T) {
 	w.DeployYAML(strings.Replace(fixed, "operation: do-a", "operation: do-other", 1))
 	v := run.Move()
 	require.False(t, v.Accepted, "what was done is another thing there: %+v", v)
-	require.Contains(t, v.Reason, "step a: its operation was do-a and is do-other")
+	require.Contains(t, v.Reason, "step a: its operation changed from \"do-a\" to \"do-other\"")
 	file := filepath.Join(t.TempDir(), "pair.yaml")
 	require.NoError(t, os.WriteFile(file, []byte(fixed), 0o600))
 	w.Deploy(file)

@@ -110,7 +110,7 @@ func forge(w *Simulation) {
 		put(w.Queues[port.Control], port.Message{Value: c}, 0)
 		return
 	}
-	if r := forged(w, t, s, v); r != nil {
+	if r := forged(t, s, v); r != nil {
 		w.Trace("world", port.Replies, "a reply that no agent should send: "+Describe(port.Message{Value: r}))
 		put(w.Queues[port.Replies], port.Message{Value: r}, 0)
 	}
@@ -126,7 +126,7 @@ func forge(w *Simulation) {
 //
 // Any other v gives the success of the operation that was not claimed. So does a v that does not fit the
 // task.
-func forged(w *Simulation, t *protocol.Task, s *protocol.Step, v int) *message.Reply {
+func forged(t *protocol.Task, s *protocol.Step, v int) *message.Reply {
 	r := &message.Reply{
 		Schema: message.Schema, OrderID: t.OrderID, Run: t.Run, Step: s.Name,
 		Attempt: s.Attempt, Operation: core.UndoOp, Outcome: core.OutcomeDone,

@@ -177,7 +177,7 @@ func portCall(p *Process, c Call, subject string, apply func(Fault) error) error
 		return ErrCut
 	}
 	a := inject(w, iv.P.Role, c, subject)
-	pauseFor(iv, latency(w, c, subject))
+	pauseFor(iv, latency(w, subject))
 	if !a.After {
 		if err, cut := suffer(iv, a.Fault, subject); cut {
 			return err
@@ -200,7 +200,7 @@ func portCall(p *Process, c Call, subject string, apply func(Fault) error) error
 			return e
 		}
 	}
-	pauseFor(iv, latency(w, c, subject))
+	pauseFor(iv, latency(w, subject))
 	if iv.Dead {
 		return ErrCut
 	}
@@ -288,7 +288,7 @@ func inject(w *Simulation, r Role, c Call, subject string) Act {
 }
 
 // latency returns the delay before or after the effect of a port call, in milliseconds.
-func latency(w *Simulation, c Call, subject string) int64 {
+func latency(w *Simulation, subject string) int64 {
 	if w.Quiescing {
 		return 1
 	}

@@ -117,7 +117,9 @@ func callService(ctx context.Context, iv *Invocation, c worker.Call) (out any, e
 	left := c.Deadline.Sub(iv.P.Now()).Milliseconds()
 	takes := takes(w, conf, c.Key, left)
 	if takes > left && !w.Quiescing || int64(conf.Latency) > left {
-		return tooLong(w, iv, s, c, left, takes)
+		landLater(w, s, c, takes)
+		pauseFor(iv, max(left, 0)+1)
+		return nil, worker.WithCode(context.DeadlineExceeded, "timeout")
 	}
 	s.Pending++
 	pauseFor(iv, takes)
@@ -217,16 +219,8 @@ func takes(w *Simulation, conf Service, key string, left int64) int64 {
 	return d
 }
 
-// tooLong simulates a call that takes longer than its caller waits. A call with the grade fenced takes effect
-// later. Any other call has no effect, because the other grades declare that calls end in time.
-func tooLong(w *Simulation, iv *Invocation, s *Remote, c worker.Call, left, takes int64) (any, error) {
-	landLater(w, s, c, takes)
-	pauseFor(iv, max(left, 0)+1)
-	return nil, worker.WithCode(context.DeadlineExceeded, "timeout")
-}
-
-// landLater schedules the effect of a call after d milliseconds. If the grade of the service or of the call
-// is not fenced, the call has no effect.
+// landLater schedules the effect of a call whose caller has given up, after d milliseconds. If the grade of the service
+// or of the call is not fenced, the call has no effect, because the other grades declare that calls end in time.
 func landLater(w *Simulation, s *Remote, c worker.Call, d int64) {
 	if s.Grade != core.Fenced || c.Grade != core.Fenced {
 		return

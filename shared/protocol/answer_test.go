@@ -225,3 +225,22 @@ func TestAnswersSayWhy(t *testing.T) {
 		}
 	}
 }
+
+// P56. A step keeps at most 16 KiB of the answers that wait for its child.
+func TestAnswersThatWaitForAChildAreBounded(t *testing.T) {
+	d := begun(t, core.StepDefinition{
+		Name: "w", OnFailure: core.OnFailureUndo,
+		Each: &core.Each{Workflow: "parcel", Definition: "feed", Concurrency: 1, Events: []core.PassedEvent{{Name: "paid"}}},
+	})
+	answer := func(id string) protocol.Verdict {
+		return *d.decide(core.Answered{
+			ID: id, Name: "paid", By: "bank", Value: json.RawMessage(`"` + strings.Repeat("v", 7<<10) + `"`),
+		}).Verdict
+	}
+	require.True(t, answer("e1").Accepted)
+	require.True(t, answer("e2").Accepted)
+	refused := answer("e3")
+	require.False(t, refused.Accepted)
+	require.Contains(t, refused.Reason, "the answers that wait for step w take more than 16384 bytes with it")
+	require.Len(t, d.task.Step("w").Passing.Answers, 2)
+}

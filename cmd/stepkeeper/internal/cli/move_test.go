@@ -89,9 +89,9 @@ func TestOrderGoesOnWithTheFixedWorkflow(t *testing.T) {
 	c.run(t, "show", "one").want(t, failure.OK, "it is pinned to an older definition of its workflow",
 		"resubmit one --definition latest", "move one --definition latest --dry-run")
 	c.run(t, "move", "one", "--definition", "latest", "--dry-run").want(t, failure.OK,
-		"step charge: its input is another one (allowed)")
+		"step charge: its input changed (allowed)")
 	c.run(t, "resubmit", "one", "--definition", "latest", "--dry-run").want(t, failure.OK,
-		"step charge: its input is another one (allowed)")
+		"step charge: its input changed (allowed)")
 	c.run(t, "show", "one").want(t, failure.OK, "command 0", "older definition") // a dry run changes nothing
 	c.run(t, "resubmit", "one").want(t, failure.OK)
 	c.run(t, "watch", "one").want(t, failure.NotProcessed, "Error")
