@@ -86,7 +86,7 @@ steps:
 	}
 	const never = "It cannot be."
 	for name, why := range map[string]string{
-		"parent.yaml": never, "bound.yaml": never, "turns.yaml": "after 1 iterations",
+		"parent.yaml": never, "bound.yaml": never, "turns.yaml": "after iteration 1",
 	} {
 		sc := simulate.Scenario{Definition: load(t, filepath.Join(folder, name)), Orders: 2}
 		found := simulate.Diagnose(sc)

@@ -152,7 +152,7 @@ func (s step) exhausted() {
 		s.endIterations(true)
 		return
 	}
-	s.fail(codeExhausted, fmt.Sprintf("the condition of its repeat is false after %d iterations", s.Children.Next),
+	s.fail(codeExhausted, fmt.Sprintf("the condition of its repeat is still false after iteration %d", s.Children.Next),
 		s.Attempt)
 }
 

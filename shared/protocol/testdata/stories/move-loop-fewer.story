@@ -34,7 +34,7 @@ event child all 1/1 processed
 ----
   Compensating, because of failure
     all Waiting, attempt 2, next 2 of 5, open 1, 0 processed at 12:00:00, 1 processed at 12:01:00, undone down to 1, waits until 12:11:00, complete by 12:11:05
-      error of attempt 1 at 12:01:00, exhausted: the condition of its repeat is false after 2 iterations
+      error of attempt 1 at 12:01:00, exhausted: the condition of its repeat is still false after iteration 2
   -> o1~all~1/2: undo 
   -> scheduler: wake all/2, at 12:11:00
   due 12:01:05

@@ -13,9 +13,9 @@ event child ship 0/1 processed
 ----
   Error (forward)
     ship Failed, attempt 1, next 1 of 1, 0 processed at 12:00:00
-      error of attempt 1 at 12:00:00, exhausted: the condition of its repeat is false after 1 iterations
-  -> shop: failed, number 1, ship exhausted the condition of its repeat is false after 1 iterations
+      error of attempt 1 at 12:00:00, exhausted: the condition of its repeat is still false after iteration 1
+  -> shop: failed, number 1, ship exhausted the condition of its repeat is still false after iteration 1
        ship Failed, attempt 1
-  -> operator: forward of step "ship", exhausted: the condition of its repeat is false after 1 iterations (answer to command 0; resubmit; undo)
+  -> operator: forward of step "ship", exhausted: the condition of its repeat is still false after iteration 1 (answer to command 0; resubmit; undo)
   reported
   attention 12:00:00

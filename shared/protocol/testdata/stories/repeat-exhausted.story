@@ -19,7 +19,7 @@ event child ship 1/1 processed
 ----
   Compensating, because of failure
     ship Waiting, attempt 2, next 2 of 2, open 1, 0 processed at 12:00:00, 1 processed at 12:00:00, undone down to 1, waits until 12:10:00, complete by 12:10:05
-      error of attempt 1 at 12:00:00, exhausted: the condition of its repeat is false after 2 iterations
+      error of attempt 1 at 12:00:00, exhausted: the condition of its repeat is still false after iteration 2
   -> o1~ship~1/2: undo 
   -> scheduler: wake ship/2, at 12:10:00
   due 12:10:05
@@ -34,7 +34,7 @@ event child ship 0/2 compensated
 ----
   Compensated, because of failure
     ship Compensated, attempt 2, next 2 of 2, 0 processed at 12:00:00, 1 processed at 12:00:00
-  -> shop: undone, number 1, ship exhausted the condition of its repeat is false after 2 iterations
+  -> shop: undone, number 1, ship exhausted the condition of its repeat is still false after iteration 2
        ship Compensated, attempt 2
   reported
   at rest
