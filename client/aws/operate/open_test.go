@@ -236,6 +236,7 @@ func TestReadOutputs(t *testing.T) {
 		{with(t, "EnginePriorities", "intake"), "", "EngineIntakeHighUrl"},
 		{with(t, "EngineVersion", "2"), "", "version \"2\""},
 		{with(t, "EngineShards", "many"), "", "a number from 1"},
+		{with(t, "EngineShards", "99999999999999999999"), "", "a number from 1"},
 	} {
 		_, err := aws.ReadOutputs(c.values, c.construct)
 		require.ErrorContains(t, err, c.want)
