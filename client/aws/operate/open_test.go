@@ -267,8 +267,9 @@ func environment(t *testing.T) {
 func nowhere(t *testing.T) sdk.Config {
 	t.Helper()
 	environment(t)
-	c, err := awsclient.Load(t.Context(), awsclient.Options{Endpoint: "http://127.0.0.1:1", MaxAttempts: 1})
+	c, err := awsclient.Load(t.Context(), awsclient.Options{Endpoint: "http://127.0.0.1:1"})
 	require.NoError(t, err)
+	c.RetryMaxAttempts = 1
 	return c
 }
 
