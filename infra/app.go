@@ -14,9 +14,11 @@ import (
 // app. Main prints an error without stack traces, and then exits with status 1.
 func Main(add func(app awscdk.App) error) {
 	err := synthesise(add)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err) // before Close, which sometimes writes to standard error without a line break
+	}
 	jsii.Close()
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }

@@ -19,14 +19,12 @@ type Provisioned struct {
 	Target int
 }
 
-// Range is the range of a scaled capacity, 1 to 1,000,000 units per second. In Min, 0 means 1.
+// Range is the range of a scaled capacity, in units per second. In Min, 0 means 1.
 //
 // Seed is the capacity that a table on demand gets at the moment of the change to provisioned capacity. The table
 // has orders then, and DynamoDB scales only minutes later, so Seed must be enough for them. The default is Max.
 // Set it if Max exceeds the account's quota.
 type Range struct{ Min, Max, Seed Throughput }
-
-const maxUnits = 1_000_000
 
 func (c *checker) billing(p *Props) {
 	b := p.Billing
@@ -35,15 +33,14 @@ func (c *checker) billing(p *Props) {
 	}
 	complete := *b
 	complete.Target = cmp.Or(b.Target, 70)
-	c.within("Billing.Target", complete.Target, 20, 90)
-	complete.Orders = c.units("Billing.Orders", b.Orders)
+	complete.Orders = b.Orders.complete()
 	if b.Index == (Range{}) {
 		complete.Index = Range{
 			Min: complete.Orders.Min.third(), Max: complete.Orders.Max.third(),
 			Seed: complete.Orders.Seed.third(),
 		}
 	} else {
-		complete.Index = c.units("Billing.Index", b.Index)
+		complete.Index = b.Index.complete()
 	}
 	if p.Tables.Orders != "" {
 		c.wrong("Billing is for a table that the deployment makes; set that of Tables.Orders by hand")
@@ -55,22 +52,10 @@ func (t Throughput) third() Throughput {
 	return Throughput{Writes: (t.Writes + 2) / 3, Reads: (t.Reads + 2) / 3}
 }
 
-func (c *checker) units(what string, r Range) Range {
+func (r Range) complete() Range {
 	r.Min = Throughput{Writes: cmp.Or(r.Min.Writes, 1), Reads: cmp.Or(r.Min.Reads, 1)}
 	r.Seed = Throughput{Writes: cmp.Or(r.Seed.Writes, r.Max.Writes), Reads: cmp.Or(r.Seed.Reads, r.Max.Reads)}
-	c.bounds(what+": Writes", r.Min.Writes, r.Seed.Writes, r.Max.Writes)
-	c.bounds(what+": Reads", r.Min.Reads, r.Seed.Reads, r.Max.Reads)
 	return r
-}
-
-func (c *checker) bounds(what string, least, seed, most int) {
-	if least < 1 || most < least || most > maxUnits {
-		c.wrong("%s is %d to %d; 1 to %d units per second are possible, with Max at least Min", what, least,
-			most, maxUnits)
-	} else if seed < least || seed > most {
-		c.wrong("%s begins with a Seed of %d; %d to %d are possible, which are its Min and Max", what, seed,
-			least, most)
-	}
 }
 
 func (b *Provisioned) mode(r Range) awsdynamodb.Billing {

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aws/aws-cdk-go/awscdk/v2/awsec2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssecretsmanager"
 
@@ -84,7 +83,6 @@ func (p Props) withDefaults() (Props, error) {
 	c.principals("Operators", p.Operators)
 	c.principals("Submitters", p.Submitters)
 	c.canary(&p)
-	c.network("", p.VPC, p.Subnets, p.SecurityGroups)
 	c.clashes(p)
 	c.priorities(p)
 	c.tables(p)
@@ -327,12 +325,10 @@ func (c *checker) agent(name string, a *Agent) {
 				"AROAEXAMPLEEXAMPLE12", what, id)
 		}
 	}
-	c.network(what+": ", a.VPC, a.Subnets, a.SecurityGroups)
 	for _, variable := range sorted(a.Environment) {
 		_, secret := a.Secrets[variable]
-		if secret || strings.HasPrefix(variable, "STEPKEEPER_") || strings.HasPrefix(variable, "AWS_") ||
-			strings.HasPrefix(variable, "LAMBDA_") {
-			c.wrong("%s: Environment must not set %s, which is a secret's, ours, or Lambda's", what, variable)
+		if secret || strings.HasPrefix(variable, "STEPKEEPER_") {
+			c.wrong("%s: Environment must not set %s, which is a secret's or ours", what, variable)
 		}
 		if !variableName.MatchString(variable) {
 			c.wrong("%s: Environment sets %.60q; Lambda takes a letter and then letters, digits and _, 2 at least", what,
@@ -365,14 +361,6 @@ func (c *checker) canary(p *Props) {
 	p.Versions = true
 	if p.Alarms == AlarmsNone {
 		c.wrong("Canary rolls back on the functions' error alarms, and Alarms is None; set AlarmsEssential")
-	}
-}
-
-func (c *checker) network(what string, vpc awsec2.IVpc, subnets *awsec2.SubnetSelection,
-	groups []awsec2.ISecurityGroup,
-) {
-	if vpc == nil && (subnets != nil || len(groups) > 0) {
-		c.wrong("%sSubnets and SecurityGroups are for a function in a VPC, and none is set", what)
 	}
 }
 

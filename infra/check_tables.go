@@ -63,7 +63,7 @@ func (c *checker) tables(p Props) {
 }
 
 // placed checks settings that depend on the stack's account and Region. If the account or the Region is
-// unknown at synthesis, placed skips most of these checks. It always refuses Replicas without a known Region.
+// unknown at synthesis, placed skips most of these checks.
 func (p Props) placed(scope constructs.Construct) error {
 	if scope == nil {
 		return errors.New("the scope is missing; give a stack")
@@ -83,14 +83,6 @@ func (p Props) placed(scope constructs.Construct) error {
 		if account := *stack.Account(); elsewhere(account, parts[2]) {
 			c.wrong("Tables.%s is of account %s and the stack of %s; they must be the same", what, parts[2],
 				account)
-		}
-	}
-	if len(p.Replicas) > 0 && unresolved(*stack.Region()) {
-		c.wrong("Replicas asks for a stack with an explicit Region: set StackProps.Env")
-	}
-	for i, r := range p.Replicas {
-		if r.Region == *stack.Region() {
-			c.wrong("Replicas[%d] is the stack's own Region, %s", i, r.Region)
 		}
 	}
 	for _, what := range sorted(p.ownTopics()) {

@@ -1,6 +1,8 @@
 package infra_test
 
 import (
+	"fmt"
+	"path"
 	"strings"
 	"testing"
 
@@ -10,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/stepkeeper/stepkeeper/infra"
+	"github.com/stepkeeper/stepkeeper/shared/partition"
 )
 
 // The role of an agent's own function may be an operator's too: nothing depends on itself, which CDK finds
@@ -126,5 +129,35 @@ func TestKeyAnywhere(t *testing.T) {
 		same(t, id+": key", at(r.Properties, "SSESpecification", "SSEType"), "KMS")
 		same(t, id+": key's ID", target(at(r.Properties, "Replicas", 0, "SSESpecification",
 			"KMSMasterKeyId")), "Key")
+	}
+}
+
+// A key of the deployment lets a principal of another account use it through SQS and DynamoDB only. IAM sees the host
+// name of the service there, whose domain is another one in some partitions.
+func TestKeyThroughServices(t *testing.T) {
+	needNode(t)
+	for _, region := range []string{"eu-central-1", "cn-north-1", "us-gov-west-1", "eusc-de-east-1"} {
+		stack := awscdk.NewStack(newApp(nil), str("Test"), &awscdk.StackProps{
+			Env: &awscdk.Environment{Account: str(account), Region: &region},
+		})
+		p := shop(stack)
+		p.CustomerManagedKey = true
+		printerElsewhere(stack, p)
+		infra.NewStepkeeper(stack, "Engine", p)
+		key := read(t, stack).of("AWS::KMS::Key")["Key"]
+		seen := func(service string) bool {
+			name := service + "." + region + "." + partition.Of(region).DNS
+			for _, s := range list(at(key.Properties, "KeyPolicy", "Statement")) {
+				for _, pattern := range list(at(s, "Condition", "StringLike", "kms:ViaService")) {
+					if matches, err := path.Match(fmt.Sprint(pattern), name); err == nil && matches {
+						return true
+					}
+				}
+			}
+			return false
+		}
+		require.True(t, seen("sqs"), region)
+		require.True(t, seen("dynamodb"), region)
+		require.False(t, seen("s3"), region)
 	}
 }

@@ -37,6 +37,9 @@ func (s *Stepkeeper) addQueues() {
 	s.quarantine = s.deadQueue("Quarantine",
 		"it holds messages that cannot be read, and has no consumer")
 	s.missed = s.deadQueue("MissedSweeps", "it is itself a dead-letter queue, of the schedule")
+	for _, q := range []awssqs.Queue{s.quarantine, s.missed} { // no queue has one of them for its dead letters
+		q.Node().DefaultChild().(awssqs.CfnQueue).SetRedriveAllowPolicy(map[string]string{"redrivePermission": "denyAll"})
+	}
 	s.addShared(port.Intake, port.Intake, t.Intake, t.SchedulerTimeout, t.OldestMessage)
 	s.addQueue(port.Replies, t.Replies, t.SchedulerTimeout, t.OldestMessage)
 	// SQS includes the delay of a message in its age. Messages of waiting steps have delays of up to 15
@@ -142,7 +145,8 @@ func (s *Stepkeeper) removal() awscdk.RemovalPolicy {
 // the call (rules 20, 21):
 //
 //   - Dead-letter queues accept no principal. SQS moves messages there by itself, without a permission. An
-//     operator would redrive a message that somebody else has planted there.
+//     operator would redrive a message that somebody else has planted there. A template cannot name the source
+//     queues in RedriveAllowPolicy: each refers to its dead-letter queue, and CloudFormation generates its name.
 //   - The queue of missed sweeps accepts what starts the Supervisor.
 //   - Intake queues accept principals of the stack's account, and Submitters.
 //   - The control queue accepts principals of the stack's account.

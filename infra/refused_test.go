@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awsec2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsevents"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
@@ -60,14 +59,6 @@ func TestRefused(t *testing.T) {
 			})
 		}
 	}
-}
-
-// An ID from which the names of outputs cannot be made is refused, as CloudFormation would.
-func TestRefusedID(t *testing.T) {
-	needNode(t)
-	_, stack := newStack("Refused")
-	text := refusal(func() { infra.NewStepkeeper(stack, "my_shop", shop(stack)) })
-	require.Contains(t, text, `its ID "my_shop" must be letters, digits and -`)
 }
 
 // A step whose agent and timeout a test replaces.
@@ -227,10 +218,9 @@ func refusedAccounts() map[string]refused {
 				Orders:      "arn:aws:dynamodb:eu-west-1:123456789012:table/Orders",
 				Definitions: "arn:aws:dynamodb:eu-central-1:999999999999:table/Definitions",
 			}
-			p.Replicas = []infra.Replica{{Region: region}}
 		}, []string{
 			"Tables.Orders is in eu-west-1 and the stack in eu-central-1",
-			"Tables.Definitions is of account 999999999999", "Replicas[0] is the stack's own Region",
+			"Tables.Definitions is of account 999999999999",
 		}},
 		"principals and a function of another account": {func(_ *testing.T, stack awscdk.Stack, p *infra.Props) {
 			p.Agents["notification"] = infra.Agent{
@@ -287,11 +277,9 @@ func refusedSettings() map[string]refused {
 	}
 	long := strings.Repeat("p", 40)
 	return map[string]refused{
-		"capacity without reads": bill("Billing.Orders: Reads is 1 to 0; 1 to 1000000 units per second are possible",
+		"capacity without reads": bill("`minCapacity` must be less than or equal to `maxCapacity`",
 			func(b *infra.Provisioned) { b.Orders.Max.Reads = 0 }),
-		"seed above the maximum": bill("Billing.Orders: Writes begins with a Seed of 7000; 10 to 6000 are possible",
-			func(b *infra.Provisioned) { b.Orders.Seed.Writes = 7_000 }),
-		"target of the utilisation": bill("Billing.Target is 95; 20 to 90 are possible",
+		"target of the utilisation": bill("`targetUtilizationPercent` cannot be less than 20 or greater than 90",
 			func(b *infra.Provisioned) { b.Target = 95 }),
 		"billing of a table that is there": set("Billing is for a table that the deployment makes",
 			func(p *infra.Props) {
@@ -439,7 +427,7 @@ func TestProps(t *testing.T) {
 		Replicas:   []infra.Replica{{Region: "eu-west-1", KeyARN: "arn"}},
 		AlarmEmail: "ops", TracesEndpoint: "10.0.0.5",
 		Operators:     []string{"ops", "arn:aws:sts::123456789012:assumed-role/ops/me"},
-		PagesPerSweep: 10_001, Subnets: &awsec2.SubnetSelection{}, Tables: infra.Tables{
+		PagesPerSweep: 10_001, Tables: infra.Tables{
 			Orders:  "orders",
 			Ledgers: map[string]string{"missing": tableOf + "L"},
 		},
@@ -455,8 +443,8 @@ func TestProps(t *testing.T) {
 				SenderIDs: []string{"mailer"},
 			},
 			"mail": {
-				Timeout: time.Second, Memory: 64, Reserved: 3, Subnets: &awsec2.SubnetSelection{},
-				Environment: map[string]string{"AWS_REGION": "x", "TOKEN": "x", "MAIL-URL": "x"},
+				Timeout: time.Second, Memory: 64, Reserved: 3,
+				Environment: map[string]string{"STEPKEEPER_AGENT": "x", "TOKEN": "x", "MAIL-URL": "x"},
 				Secrets:     map[string]infra.Secret{"TOKEN": {}},
 			},
 		},
@@ -475,11 +463,10 @@ func TestProps(t *testing.T) {
 		`TracesEndpoint: the address of the collector is "10.0.0.5"`,
 		`Operators has "ops"`, `Operators has "arn:aws:sts`,
 		`SenderARNs has "arn:aws:iam::123456789012:role/*"`, `SenderIDs has "mailer"`,
-		"Subnets and SecurityGroups are for", "Environment must not set AWS_REGION",
+		"Environment must not set STEPKEEPER_AGENT",
 		"Environment must not set TOKEN", `Environment sets "MAIL-URL"`, "PagesPerSweep is 10001",
 		"Tuning.ReservedSchedulers is 5; 11 to 1000", `agent "mail": Reserved is 3; 5 to 1000`,
 		`Tables.Orders is "orders"`, `Tables.Ledgers: there is no agent "missing"`,
-		"\nSubnets and SecurityGroups are for",
 		"Tuning.Warm.Index is 100 writes", "Tuning.Warm.Orders is for a table that the deployment makes",
 	} {
 		require.Contains(t, text, want)

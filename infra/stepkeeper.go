@@ -3,7 +3,6 @@ package infra
 import (
 	"errors"
 	"fmt"
-	"regexp"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
@@ -87,13 +86,7 @@ func refused(id string, err error) error {
 	return fmt.Errorf("stepkeeper %s cannot be deployed:\n%w", id, err)
 }
 
-// constructID matches the IDs with which the names of outputs can begin.
-var constructID = regexp.MustCompile(`^[A-Za-z0-9-]+$`)
-
 func (s *Stepkeeper) build() error {
-	if id := *s.Construct.Node().Id(); !constructID.MatchString(id) {
-		return fmt.Errorf("its ID %q must be letters, digits and -, because the names of the outputs begin with it", id)
-	}
 	for _, w := range s.content.Warnings {
 		s.warn("workflow", "%s", w)
 	}

@@ -86,7 +86,10 @@ func ReadOutputs(values map[string]string, construct string) (Outputs, error) {
 		return v
 	}
 	number := func(name string) int {
-		n, _ := strconv.Atoi(optional(name)) // older stacks do not have all outputs
+		n, err := strconv.Atoi(optional(name))
+		if err != nil { // older stacks do not have all outputs
+			return 0
+		}
 		return n
 	}
 	o := Outputs{

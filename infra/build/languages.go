@@ -113,10 +113,11 @@ func bundlePython(folder, out string, x86 bool) error {
 }
 
 func copySources(folder, out string) error {
-	return filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+	root := folder + string(filepath.Separator) // WalkDir follows a link that ends so
+	return filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		name := filepath.Base(path)
 		switch {
-		case err != nil || path == folder:
+		case err != nil || path == root:
 			return err
 		case strings.HasPrefix(name, "."), name == "__pycache__", name == "node_modules", name == "tests",
 			strings.HasPrefix(name, "test_"), strings.HasSuffix(name, ".egg-info"), name == "venv":

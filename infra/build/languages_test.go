@@ -108,3 +108,15 @@ func TestBundlesThatFail(t *testing.T) {
 	err := build.Bundle(folder, t.TempDir(), true)
 	require.ErrorContains(t, err, "nowhere", "a requirement that is not there")
 }
+
+// The folder of an agent may be a link to another one.
+func TestBundleOfALink(t *testing.T) {
+	folder := t.TempDir()
+	placeFile(t, folder, "agent.py", "handler = None\n")
+	placeFile(t, folder, "requirements.txt", "# none\n")
+	link := filepath.Join(t.TempDir(), "coats")
+	require.NoError(t, os.Symlink(folder, link))
+	out := filepath.Join(t.TempDir(), "out")
+	require.NoError(t, build.Bundle(link, out, true))
+	require.FileExists(t, filepath.Join(out, "agent.py"))
+}

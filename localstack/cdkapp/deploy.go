@@ -132,7 +132,7 @@ func failures(ctx context.Context, client *direct.Client, name string) string {
 	}
 	var b strings.Builder
 	for _, e := range out.Events {
-		if strings.Contains(e.Status, "FAILED") {
+		if strings.Contains(e.Status, "FAILED") && e.Reason != "" { // LocalStack repeats a failure without its reason
 			fmt.Fprintf(&b, "\n  %s %s: %s", e.ID, e.Status, e.Reason)
 		}
 	}

@@ -51,6 +51,7 @@ func (e *emulator) answer(c awsstub.Call) (int, string) {
 	case "cloudformation:DescribeStackEvents":
 		return http.StatusOK, `<R><DescribeStackEventsResult><StackEvents><member><LogicalResourceId>T</LogicalResourceId>` +
 			`<ResourceStatus>CREATE_FAILED</ResourceStatus><ResourceStatusReason>no quota</ResourceStatusReason></member>` +
+			`<member><LogicalResourceId>R</LogicalResourceId><ResourceStatus>CREATE_FAILED</ResourceStatus></member>` +
 			`<member><LogicalResourceId>F</LogicalResourceId><ResourceStatus>CREATE_COMPLETE</ResourceStatus></member>` +
 			`</StackEvents></DescribeStackEventsResult></R>`
 	}
@@ -91,4 +92,5 @@ func TestDeployThatFails(t *testing.T) {
 	require.ErrorContains(t, err, "stack Shop is ROLLBACK_COMPLETE: because")
 	require.ErrorContains(t, err, "T CREATE_FAILED: no quota")
 	require.NotContains(t, err.Error(), "F CREATE")
+	require.NotContains(t, err.Error(), "R CREATE", "a resource that failed because of another one")
 }

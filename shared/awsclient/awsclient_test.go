@@ -111,7 +111,9 @@ func TestAttemptsAndTimeOfACall(t *testing.T) {
 	}))
 	defer srv.Close()
 	defer close(release)
-	client := sqs.NewFromConfig(load(t, Options{Endpoint: srv.URL, MaxAttempts: 2}))
+	c := load(t, Options{Endpoint: srv.URL})
+	c.RetryMaxAttempts = 2
+	client := sqs.NewFromConfig(c)
 	name := "q"
 	_, err := client.GetQueueUrl(context.Background(),
 		&sqs.GetQueueUrlInput{QueueName: &name})

@@ -28,8 +28,6 @@ type Options struct {
 	Endpoint string
 	// Region is the AWS Region. "" means the Region of the environment or of the user's profile.
 	Region string
-	// MaxAttempts is the number of attempts of one call; default 4.
-	MaxAttempts int
 	// CallTimeout is the time limit of one call with all its attempts; default 10 s. wire.WithCallTimeout
 	// overrides this limit.
 	CallTimeout time.Duration
@@ -55,7 +53,6 @@ func Endpoint(service string) string {
 // endpoint is on this machine, as with `stepkeeper dev`, Load uses placeholders for a missing Region and
 // missing credentials. For other endpoints a missing Region is an error.
 func Load(ctx context.Context, o Options) (aws.Config, error) {
-	o.MaxAttempts = cmp.Or(o.MaxAttempts, wire.DefaultMaxAttempts)
 	o.CallTimeout = cmp.Or(o.CallTimeout, wire.DefaultCallTimeout)
 	local, err := isLocal(o.Endpoint)
 	if err != nil {
@@ -64,7 +61,7 @@ func Load(ctx context.Context, o Options) (aws.Config, error) {
 	load := []func(*config.LoadOptions) error{
 		config.WithRetryMode(aws.RetryModeStandard),
 		config.WithLogger(logging.Nop{}), // standard error is the program's: errors say what matters
-		config.WithRetryMaxAttempts(o.MaxAttempts),
+		config.WithRetryMaxAttempts(wire.DefaultMaxAttempts),
 		config.WithHTTPClient(wire.BuildableClient()),
 		config.WithAPIOptions([]func(*middleware.Stack) error{wire.LimitTime(o.CallTimeout), wire.HideSecrets}),
 	}

@@ -40,9 +40,9 @@ func answering(t *testing.T, status int, body string) *dynamo.Store {
 	t.Cleanup(server.Close)
 	c, err := awsclient.Load(t.Context(), awsclient.Options{
 		Endpoint: server.URL, Region: "us-east-1",
-		MaxAttempts: 1,
 	})
 	require.NoError(t, err)
+	c.RetryMaxAttempts = 1
 	return dynamo.New(dynamo.NewClient(c), dynamo.Tables{Orders: "o", Definitions: "d"}, dynamo.Options{})
 }
 

@@ -41,6 +41,11 @@ func (p *picky) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		case strings.Contains(text, "down"):
 			w.WriteHeader(http.StatusServiceUnavailable)
 			return
+		case strings.Contains(text, "long"): // for the MaximumMessageSize of this queue
+			failed = append(failed, map[string]any{
+				"Id": e.ID, "Code": "InvalidParameterValue", "SenderFault": true,
+				"Message": "One or more parameters are invalid. Reason: Message must be shorter than 1024 bytes.",
+			})
 		case strings.Contains(text, "theirs"), strings.Contains(text, "ours"):
 			failed = append(failed, map[string]any{
 				"Id": e.ID, "Code": "Refused", "Message": "set to fail",
@@ -114,8 +119,10 @@ func TestOutcomesOfABatch(t *testing.T) {
 	check("extending fails", q.Extend(context.Background(), []port.Extension{{Receipt: "down"}, {Receipt: "a"}}), []string{"unavailable", "unavailable"})
 	check("deleting fails", q.Delete(context.Background(), []string{"down", "a"}),
 		[]string{"unavailable", "unavailable"})
+	check("the queue takes less than others", q.Send(context.Background(),
+		[]port.Message{{Body: []byte(`"long"`)}, messages[0]}), []string{"too large", "ok"})
 	// what comes after a failed request is sent all the same
-	require.Equal(t, []int{10, 3, 4, 10, 1, 4, 2, 2}, p.batches)
+	require.Equal(t, []int{10, 3, 4, 10, 1, 4, 2, 2, 2}, p.batches)
 }
 
 // A request holds at most 256 KiB, which is what older SQS and emulators take: four of the largest messages.

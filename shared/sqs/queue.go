@@ -285,6 +285,9 @@ func meaning(err error) error {
 	if !errors.As(err, &api) {
 		return unavailable(err)
 	}
+	if strings.Contains(api.ErrorMessage(), "Message must be shorter than") { // the queue has a limit of its own
+		return fmt.Errorf("%w: %w", port.ErrTooLarge, err)
+	}
 	switch api.ErrorCode() {
 	case "ReceiptHandleIsInvalid", "MessageNotInflight", "AWS.SimpleQueueService.MessageNotInflight",
 		"InvalidParameterValue":

@@ -41,8 +41,9 @@ func connect(t *testing.T, h http.Handler, c sqs.Config) *sqs.Queues {
 	t.Helper()
 	srv := httptest.NewServer(h)
 	t.Cleanup(srv.Close)
-	sdk, err := awsclient.Load(context.Background(), awsclient.Options{Endpoint: srv.URL, MaxAttempts: 1})
+	sdk, err := awsclient.Load(context.Background(), awsclient.Options{Endpoint: srv.URL})
 	require.NoError(t, err)
+	sdk.RetryMaxAttempts = 1
 	return sqs.New(sdk, c)
 }
 
@@ -208,7 +209,7 @@ func TestTheRegionOfAQueue(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var host, signed string
 			sdk, err := awsclient.Load(t.Context(), awsclient.Options{
-				Region: "eu-central-1", MaxAttempts: 1,
+				Region: "eu-central-1",
 				Wrap: func(http.RoundTripper) http.RoundTripper {
 					return tripper(func(r *http.Request) (*http.Response, error) {
 						host = r.URL.Host
@@ -218,6 +219,7 @@ func TestTheRegionOfAQueue(t *testing.T) {
 				},
 			})
 			require.NoError(t, err)
+			sdk.RetryMaxAttempts = 1
 			sdk.Credentials = credentials.NewStaticCredentialsProvider("AKID", "secret", "")
 			q, err := sqs.New(sdk, sqs.Config{URLs: map[string]string{"shop": c.url}}).Queue("shop")
 			require.NoError(t, err)

@@ -236,6 +236,7 @@ func TestReadOutputs(t *testing.T) {
 		{with(t, "EnginePriorities", "intake"), "", "EngineIntakeHighUrl"},
 		{with(t, "EngineVersion", "2"), "", "version \"2\""},
 		{with(t, "EngineShards", "many"), "", "a number from 1"},
+		{with(t, "EngineShards", "99999999999999999999"), "", "a number from 1"},
 	} {
 		_, err := aws.ReadOutputs(c.values, c.construct)
 		require.ErrorContains(t, err, c.want)
@@ -266,8 +267,9 @@ func environment(t *testing.T) {
 func nowhere(t *testing.T) sdk.Config {
 	t.Helper()
 	environment(t)
-	c, err := awsclient.Load(t.Context(), awsclient.Options{Endpoint: "http://127.0.0.1:1", MaxAttempts: 1})
+	c, err := awsclient.Load(t.Context(), awsclient.Options{Endpoint: "http://127.0.0.1:1"})
 	require.NoError(t, err)
+	c.RetryMaxAttempts = 1
 	return c
 }
 

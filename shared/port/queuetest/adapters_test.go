@@ -104,9 +104,9 @@ func TestSQS(t *testing.T) {
 		inner := memoryQueues(t, clock, configs, replyTo)
 		server := httptest.NewServer(sqsproto.New(sqsproto.Config{Queues: inner, Clock: clock}))
 		t.Cleanup(server.Close)
-		c, err := awsclient.Load(context.Background(),
-			awsclient.Options{Endpoint: server.URL, MaxAttempts: 1})
+		c, err := awsclient.Load(context.Background(), awsclient.Options{Endpoint: server.URL})
 		require.NoError(t, err)
+		c.RetryMaxAttempts = 1
 		return Backends{
 			Queues:  sqs.New(c, sqs.Config{LookUp: true, ReplyTo: replyTo}),
 			Advance: clock.Advance, Sleepers: clock.Waiting,
