@@ -66,18 +66,15 @@ func Records(r io.Reader, yield func(Record) bool) error {
 // begin skips white space. It returns the next byte, or 0 if reading fails, and the number of its line. It reads no
 // further, so that an order of a slow input does not wait for the next one.
 func begin(in *bufio.Reader) (first byte, line int) {
-	for line = 1; ; {
-		next, err := in.Peek(1)
-		switch {
-		case err != nil:
-			return 0, line
-		case next[0] == '\n':
+	line = 1
+	first, err := in.ReadByte()
+	for ; err == nil && bytes.IndexByte([]byte(" \t\r\n"), first) >= 0; first, err = in.ReadByte() {
+		if first == '\n' {
 			line++
-		case next[0] != ' ' && next[0] != '\t' && next[0] != '\r':
-			return next[0], line
 		}
-		_, _ = in.Discard(1)
 	}
+	_ = in.UnreadByte() // Without a byte to unread, the input is empty, or its error comes again.
+	return first, line
 }
 
 // isDocument reports whether the input is one document over several lines, instead of JSON Lines: its first line that
