@@ -124,6 +124,7 @@ func TestOneUnambiguousDocument(t *testing.T) {
 			`headers: {x: "\ude00"}}}`: "line 1, column 63: the text has the escape",
 		"agents: {payment: {url: https://payment.example, " +
 			`headers: {x: "\ud83d"}}}`: "line 1, column 64: ",
+		"agents: " + strings.Repeat("[", 20_000): "line 1, column 109: lists and mappings are nested deeper than 100 levels",
 	} {
 		_, err := agentsfile.Read([]byte(text))
 		require.ErrorContains(t, err, want, "%v", text)

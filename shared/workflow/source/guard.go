@@ -13,7 +13,7 @@ import (
 // guard checks the tokens of a file before the YAML parser reads them. It refuses a file that would make the
 // parser recurse deeply or take quadratic time.
 type guard struct {
-	flow   int     // number of open brackets and braces
+	nesting
 	blocks []block // mappings in block style, innermost last
 	text   bool    // true if the document has begun
 }
@@ -42,10 +42,6 @@ func (g *guard) check(tokens token.Tokens) (where position, what, fix string) {
 
 func (g *guard) token(t *token.Token) (what, fix string) {
 	switch t.Type {
-	case token.MappingStartType, token.SequenceStartType:
-		g.flow++
-	case token.MappingEndType, token.SequenceEndType:
-		g.flow--
 	case token.TagType, token.MergeKeyType, token.MappingKeyType, token.DirectiveType:
 		return fmt.Sprintf("YAML's %s is not used in workflows", strings.TrimSpace(t.Value)),
 			"write the value out"
@@ -67,10 +63,26 @@ func (g *guard) token(t *token.Token) (what, fix string) {
 		}
 	}
 	g.text = true
+	return g.tooDeep(t)
+}
+
+// nesting is the depth of a file in flow style.
+type nesting struct {
+	flow int // number of open brackets and braces
+}
+
+// tooDeep counts a token. It returns the reason to refuse the file, or "".
+func (n *nesting) tooDeep(t *token.Token) (what, fix string) {
+	switch t.Type {
+	case token.MappingStartType, token.SequenceStartType:
+		n.flow++
+	case token.MappingEndType, token.SequenceEndType:
+		n.flow--
+	}
 	// A deeper block begins further to the right, so its column limits its depth. The limit of 10 columns per
 	// level permits wide indents.
 	structure := t.Type == token.SequenceEntryType || t.Type == token.MappingValueType
-	if g.flow > maxNesting || structure && g.flow == 0 && t.Position.Column > 10*maxNesting {
+	if n.flow > maxNesting || structure && n.flow == 0 && t.Position.Column > 10*maxNesting {
 		return fmt.Sprintf("lists and mappings are nested deeper than %d levels", maxNesting), "flatten it"
 	}
 	return "", ""

@@ -65,17 +65,23 @@ var (
 
 const fixQuote = `quote it for a text, as in "yes", or write a number, true or false as in JSON`
 
-// CheckScalars returns an error if a YAML file contains an ambiguous value, a number that is too long, or an
-// escape that names no character. The readers of the agents file and of the services file call it.
+// CheckScalars returns an error if a YAML file contains an ambiguous value, a number that is too long, an
+// escape that names no character, or deeper nesting than the YAML library can read. The readers of the agents file and
+// of the services file call it.
 func CheckScalars(data []byte) error {
 	tokens := lexer.Tokenize(string(data))
 	if where, what := checkEscapes(data, tokens); what != "" {
 		return fmt.Errorf("line %d, column %d: %s; fix: %s", where.line, where.column, what, fixEscape)
 	}
+	depth := nesting{}
 	for _, t := range tokens {
-		if what := problemOf(t); what != "" {
-			return fmt.Errorf("line %d, column %d: %s; fix: %s", t.Position.Line, t.Position.Column, what,
-				fixQuote)
+		what, fix := depth.tooDeep(t)
+		if what == "" {
+			what = problemOf(t)
+			fix = fixQuote
+		}
+		if what != "" {
+			return fmt.Errorf("line %d, column %d: %s; fix: %s", t.Position.Line, t.Position.Column, what, fix)
 		}
 	}
 	return nil

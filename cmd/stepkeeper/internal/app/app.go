@@ -203,8 +203,7 @@ func (a *App) printError(w io.Writer, err *failure.Error) {
 		_ = encode(w, map[string]errorBody{"error": body}, "")
 		return
 	}
-	style := a.Streams.Style()
-	fmt.Fprintf(w, "%s %s\n", style.Bad("stepkeeper:"), render.CleanLines(err.Error()))
+	fmt.Fprintf(w, "%s %s\n", a.Streams.ErrStyle().Bad("stepkeeper:"), render.CleanLines(err.Error()))
 	for line := range strings.Lines(err.Do) {
 		fmt.Fprintf(w, "  %s\n", strings.TrimRight(line, "\n"))
 	}
@@ -227,7 +226,7 @@ func (a *App) WarnUnattended(all []view.Unattended) {
 		return
 	}
 	for _, u := range all {
-		fmt.Fprintln(a.Streams.Err, a.Streams.Style().Warn(render.Unattended(u, a.Now())))
+		fmt.Fprintln(a.Streams.Err, a.Streams.ErrStyle().Warn(render.Unattended(u, a.Now())))
 	}
 }
 
@@ -237,5 +236,5 @@ func (a *App) Warn(text string) {
 		_ = encode(a.Streams.Err, map[string]any{"warning": text}, "")
 		return
 	}
-	fmt.Fprintln(a.Streams.Err, a.Streams.Style().Warn("warning: "+render.Clean(text)))
+	fmt.Fprintln(a.Streams.Err, a.Streams.ErrStyle().Warn("warning: "+render.Clean(text)))
 }

@@ -144,22 +144,27 @@ func needCDK() error {
 	return nil
 }
 
-func (o *deployOptions) synthesise(ctx context.Context, dir string,
-	settings map[string]string,
-) (*cdkapp.Assembly, error) {
+// synthesise runs the CDK app. The function end removes its output.
+func (o *deployOptions) synthesise(ctx context.Context, settings map[string]string,
+) (assembly *cdkapp.Assembly, end func(), err error) {
+	dir, err := os.MkdirTemp("", "stepkeeper-cdk-")
+	if err != nil {
+		return nil, nil, failure.Wrap(err, failure.General, "", "no folder could be made for the template")
+	}
+	end = func() { _ = os.RemoveAll(dir) }
 	o.app.Streams.Say("building the functions and the template …")
 	progress := o.app.Streams.Meanwhile("building the functions and the template", 0)
-	assembly, err := cdkapp.Synthesise(ctx, o.dir, dir, settings[emulate.Context], settings)
+	assembly, err = cdkapp.Synthesise(ctx, o.dir, dir, settings[emulate.Context], settings)
 	progress.Done()
-	switch {
-	case errors.Is(err, cdkapp.ErrNoApp):
-		return nil, failure.Wrap(err, failure.NotFound,
-			"write one with `stepkeeper init --aws`, or name its folder",
-			"there is no template")
-	case err != nil:
-		return nil, failure.Wrap(err, failure.General, "", "there is no template")
+	if err == nil {
+		return assembly, end, nil
 	}
-	return assembly, nil
+	end()
+	if errors.Is(err, cdkapp.ErrNoApp) {
+		return nil, nil, failure.Wrap(err, failure.NotFound,
+			"write one with `stepkeeper init --aws`, or name its folder", "there is no template")
+	}
+	return nil, nil, failure.Wrap(err, failure.General, "", "there is no template")
 }
 
 func runDeploy(ctx context.Context, o *deployOptions) error {
@@ -179,18 +184,14 @@ func runDeploy(ctx context.Context, o *deployOptions) error {
 	// LocalStack derives the account from the access key. The user's own access key would select a different
 	// account.
 	c.Credentials = credentials.NewStaticCredentialsProvider("test", "test", "")
-	dir, err := os.MkdirTemp("", "stepkeeper-cdk-")
-	if err != nil {
-		return failure.Wrap(err, failure.General, "", "no folder could be made for the template")
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
 	settings := map[string]string{"stage": "local"}
 	maps.Copy(settings, o.context)
 	settings[emulate.Context] = emulate.NameLocalStack
-	assembly, err := o.synthesise(ctx, dir, settings)
+	assembly, end, err := o.synthesise(ctx, settings)
 	if err != nil {
 		return err
 	}
+	defer end()
 	if err := emulate.LocalStack(assembly.Template); err != nil {
 		return failure.Wrap(err, failure.General, "", "nothing was deployed")
 	}

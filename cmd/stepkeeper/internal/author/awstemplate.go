@@ -1,8 +1,6 @@
 package author
 
 import (
-	"os"
-
 	"github.com/spf13/cobra"
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
@@ -37,16 +35,11 @@ func newAWSTemplate(a *app.App) *cobra.Command {
 			if err := needCDK(); err != nil {
 				return err
 			}
-			dir, err := os.MkdirTemp("", "stepkeeper-cdk-")
-			if err != nil {
-				return failure.Wrap(err, failure.General, "",
-					"no folder could be made for the CDK app's output")
-			}
-			defer func() { _ = os.RemoveAll(dir) }()
-			assembly, err := o.synthesise(cmd.Context(), dir, o.context)
+			assembly, end, err := o.synthesise(cmd.Context(), o.context)
 			if err != nil {
 				return err
 			}
+			defer end()
 			path, err := assembly.WritePlain(out)
 			if err != nil {
 				return failure.Wrap(err, failure.General, "", "the template was not written to %s", out)

@@ -85,8 +85,18 @@ func runInit(o *initOptions) error {
 	}
 	if o.app.JSON() {
 		o.app.PrintJSON(written{Folder: o.dir, Files: files})
-		return nil
+	} else {
+		o.next(files)
 	}
+	if !o.Stepkeeper.Known() {
+		o.app.Warn(fmt.Sprintf("the Go test of the workflow was left out: %v; to have it, %s", scaffold.ErrNoModule,
+			moduleAdvice))
+	}
+	return nil
+}
+
+// next prints what was written, and how to run the project.
+func (o *initOptions) next(files []string) {
 	out := o.app.Streams.Out
 	fmt.Fprintf(out, "wrote a project to %s: %s\n\n", o.dir, strings.Join(files, ", "))
 	if o.dir != "." {
@@ -98,11 +108,6 @@ func runInit(o *initOptions) error {
 	if o.AWS {
 		fmt.Fprint(out, awsNext)
 	}
-	if !o.Stepkeeper.Known() {
-		fmt.Fprintf(o.app.Streams.Err, "the Go test of the workflow was left out: %v; to have it, %s\n",
-			scaffold.ErrNoModule, moduleAdvice)
-	}
-	return nil
 }
 
 // folder returns the name of a folder for the command cd, which would take a name like -x for a flag.

@@ -232,7 +232,7 @@ func (o *validateOptions) print(file string, def *core.Definition, problems sour
 		a.PrintLine(v)
 		return nil
 	}
-	style := a.Streams.Style()
+	style := a.Streams.ErrStyle()
 	for _, p := range problems {
 		paint := style.Bad
 		if p.Severity == source.SeverityWarning {
@@ -242,7 +242,7 @@ func (o *validateOptions) print(file string, def *core.Definition, problems sour
 		fmt.Fprintf(a.Streams.Err, "%s: %s\n", style.Bold(place), paint(render.Clean(rest)))
 	}
 	if def != nil {
-		fmt.Fprintf(a.Streams.Out, "%s: %s, workflow %s, %s, hash %s, %s\n", file, style.Good("valid"),
+		fmt.Fprintf(a.Streams.Out, "%s: %s, workflow %s, %s, hash %s, %s\n", file, a.Streams.Style().Good("valid"),
 			def.Name, view.Count(len(def.Steps), "step"), def.Hash, used)
 	}
 	return nil
@@ -303,7 +303,7 @@ func runWorkflowList(ctx context.Context, a *app.App) error {
 	}
 	for _, w := range all {
 		for _, p := range w.Problems {
-			fmt.Fprintln(a.Streams.Err, style.Bad(render.Clean(p)))
+			fmt.Fprintln(a.Streams.Err, a.Streams.ErrStyle().Bad(render.Clean(p)))
 		}
 	}
 	return nil

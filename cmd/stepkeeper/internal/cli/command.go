@@ -263,7 +263,7 @@ func (o *orderCommand) print(id string, line verdictLine) {
 		rest = ": " + render.Clean(line.Reason)
 	}
 	if !line.Accepted {
-		fmt.Fprintf(a.Streams.Err, "%s: %s %s%s\n", id, name, a.Streams.Style().Bad("refused"), rest)
+		fmt.Fprintf(a.Streams.Err, "%s: %s %s%s\n", id, name, a.Streams.ErrStyle().Bad("refused"), rest)
 		return
 	}
 	fmt.Fprintf(a.Streams.Out, "%s: %s %s%s\n", id, name, a.Streams.Style().Good("accepted"), rest)

@@ -390,7 +390,7 @@ func (s *smoke) show() {
 			fmt.Fprintf(s.app.Streams.Err, "and %d more; --output json lists all\n", len(r.Problems)-i)
 			break
 		}
-		fmt.Fprintf(s.app.Streams.Err, "%s: %s\n", p.OrderID, style.Bad(render.Clean(p.What)))
+		fmt.Fprintf(s.app.Streams.Err, "%s: %s\n", p.OrderID, s.app.Streams.ErrStyle().Bad(render.Clean(p.What)))
 	}
 	ends := byState(r.Ends)
 	if r.Open > 0 {

@@ -35,6 +35,15 @@ func TestInit(t *testing.T) {
 	})
 }
 
+// A project that cannot be written whole leaves no files, so that the command can be repeated.
+func TestInitLeavesNoHalfProject(t *testing.T) {
+	t.Chdir(t.TempDir())
+	overwrite(t, "services", "a file, not a folder")
+	call{}.run(t, "init").want(t, failure.General, "cannot be written")
+	require.NoError(t, os.Remove("services"))
+	call{}.run(t, "init").want(t, failure.OK)
+}
+
 // Existing files are not changed, and nothing is written beside them.
 func TestInitOverwritesNothing(t *testing.T) {
 	t.Chdir(t.TempDir())

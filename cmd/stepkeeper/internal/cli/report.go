@@ -81,7 +81,7 @@ func (s *submission) unattended(l submitLine) {
 	for _, u := range l.Unattended {
 		if !s.reported[u.Queue] && !s.app.JSON() {
 			s.reported[u.Queue] = true
-			fmt.Fprintln(s.bar, s.app.Streams.Style().Warn(render.Unattended(u, s.app.Now())))
+			fmt.Fprintln(s.bar, s.app.Streams.ErrStyle().Warn(render.Unattended(u, s.app.Now())))
 		}
 	}
 }
@@ -102,7 +102,7 @@ func (s *submission) problem(l submitLine) {
 	if l.Error.Code == "unreadable" {
 		word = "not sent"
 	}
-	fmt.Fprintf(s.bar, "%s: %s: %s\n", where, s.app.Streams.Style().Bad(word), render.Clean(l.Error.Message))
+	fmt.Fprintf(s.bar, "%s: %s: %s\n", where, s.app.Streams.ErrStyle().Bad(word), render.Clean(l.Error.Message))
 }
 
 func (s *submission) waitForAll(ctx context.Context, c *client.Client) error {
@@ -188,7 +188,7 @@ func (s *submission) ended(i int, task view.Task) {
 		s.app.PrintLine(l)
 	case task.State != core.Processed && !s.single():
 		fmt.Fprintf(s.bar, "%s: %s%s\n", l.OrderID,
-			s.app.Streams.Style().State(task.State, string(task.State)), whyOf(l.Error))
+			s.app.Streams.ErrStyle().State(task.State, string(task.State)), whyOf(l.Error))
 	}
 }
 

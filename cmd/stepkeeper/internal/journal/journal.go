@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
-	"sync"
 
 	"github.com/stepkeeper/stepkeeper/client"
 )
@@ -13,11 +12,8 @@ import (
 // Name is the default name of the journal's file.
 const Name = "dead-letters.jsonl"
 
-// Journal is an open journal file. Several processes may append to the same file.
-type Journal struct {
-	mu   sync.Mutex
-	file *os.File
-}
+// Journal is an open journal file. Several goroutines and processes may append to the same file: a record is one write.
+type Journal struct{ file *os.File }
 
 // Open opens a file for appending. If the file does not exist, Open creates it with access for the owner
 // only.
@@ -36,8 +32,6 @@ func (j *Journal) Record(h client.Handled) error {
 	if err != nil {
 		return err
 	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
 	_, err = j.file.Write(append(line, '\n'))
 	return errors.Join(err, j.file.Sync())
 }

@@ -84,7 +84,7 @@ func (o *devOptions) startOrder(ctx context.Context, dir string) (*services.Flee
 		return nil, err
 	}
 	return fleet, errors.Join(os.WriteFile(filepath.Join(o.Workflows, "order.yaml"), shippedWorkflow(), 0o600),
-		os.WriteFile(o.orders, bytes.Join(shop.First(exampleOrders), []byte("\n")), 0o600),
+		os.WriteFile(o.orders, append(bytes.Join(shop.First(exampleOrders), []byte("\n")), '\n'), 0o600),
 		os.WriteFile(o.Agents, services.AgentsFile(fleet.URL()), 0o600))
 }
 

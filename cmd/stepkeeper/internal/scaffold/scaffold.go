@@ -152,23 +152,33 @@ func write(dir string, files map[string][]byte) ([]string, error) {
 			return nil, &ExistsError{filepath.Join(dir, name)}
 		}
 	}
-	for _, name := range names {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			return nil, err
-		}
-		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	for i, name := range names {
+		err := create(filepath.Join(dir, name), files[name])
 		if err != nil {
-			return nil, err
-		}
-		if _, err := f.Write(files[name]); err != nil {
-			return nil, errors.Join(err, f.Close())
-		}
-		if err := f.Close(); err != nil {
+			for _, written := range names[:i] { // The caller can repeat the call, perhaps with more room.
+				err = errors.Join(err, os.Remove(filepath.Join(dir, written)))
+			}
 			return nil, err
 		}
 	}
 	return names, nil
+}
+
+// create writes a new file. If it returns an error, there is no new file.
+func create(path string, text []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	err = errors.Join(err, f.Close())
+	if err != nil {
+		err = errors.Join(err, os.Remove(path))
+	}
+	return err
 }
 
 // hidden returns the real name of an embedded file. It adds the leading dot to names such as .gitignore,

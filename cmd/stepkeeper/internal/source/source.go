@@ -35,8 +35,11 @@ func Records(r io.Reader, yield func(Record) bool) error {
 	if bom, err := in.Peek(3); err == nil && bytes.Equal(bom, []byte("\xef\xbb\xbf")) {
 		_, _ = in.Discard(3)
 	}
-	begun := false
-	for line := 1; ; line++ {
+	first, line := begin(in)
+	if first == '[' { // The array may be one line, longer than MaxLine.
+		return document(in, line, yield)
+	}
+	for begun := false; ; line++ {
 		b, err := readLine(in)
 		if err != nil && !errors.Is(err, errLongLine) {
 			if errors.Is(err, io.EOF) {
@@ -60,15 +63,23 @@ func Records(r io.Reader, yield func(Record) bool) error {
 	}
 }
 
-// isDocument reports whether the input is one document over several lines, instead of JSON Lines. The
-// argument first is the first line that is not blank. The input is a document in two cases:
-//
-//   - This line begins an array.
-//   - This line is an incomplete value, and the next line does not begin an object.
-func isDocument(first []byte, in *bufio.Reader) bool {
-	if first[0] == '[' {
-		return true
+// begin skips white space. It returns the next byte, or 0 if reading fails, and the number of its line. It reads no
+// further, so that an order of a slow input does not wait for the next one.
+func begin(in *bufio.Reader) (first byte, line int) {
+	line = 1
+	first, err := in.ReadByte()
+	for ; err == nil && bytes.IndexByte([]byte(" \t\r\n"), first) >= 0; first, err = in.ReadByte() {
+		if first == '\n' {
+			line++
+		}
 	}
+	_ = in.UnreadByte() // Without a byte to unread, the input is empty, or its error comes again.
+	return first, line
+}
+
+// isDocument reports whether the input is one document over several lines, instead of JSON Lines: its first line that
+// is not blank is an incomplete value, and the next line does not begin an object.
+func isDocument(first []byte, in *bufio.Reader) bool {
 	if _, err := decoder(first).ReadValue(); !errors.Is(err, io.ErrUnexpectedEOF) {
 		return false
 	}

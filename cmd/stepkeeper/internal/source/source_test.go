@@ -60,8 +60,12 @@ func TestRecords(t *testing.T) {
 			"",
 		},
 		{
-			"long blank first line", strings.Repeat(" ", source.MaxLine+9) + "\n{\"a\":2}\n", `1! 2:{"a":2}`,
+			"long blank first line", strings.Repeat(" ", source.MaxLine+9) + "\n{\"a\":2}\n", `2:{"a":2}`,
 			"",
+		},
+		{
+			"long line with an array", "\n [{\"a\":1}," + strings.Repeat(" ", source.MaxLine) + "{\"a\":2}]\n",
+			`2:{"a":1} 2:{"a":2}`, "",
 		},
 		{
 			"longest lines", strings.Repeat(`{"a":1}`+strings.Repeat(" ", source.MaxLine-8)+"\n", 2),
@@ -88,6 +92,21 @@ func TestRecordsStops(t *testing.T) {
 		require.NoError(t, err, text)
 		require.Equal(t, 2, n, text)
 	}
+}
+
+// The order of a slow input is there before the next one.
+func TestRecordsOfASlowInput(t *testing.T) {
+	in, out := io.Pipe()
+	got := make(chan string)
+	go func() {
+		_ = source.Records(in, func(r source.Record) bool { got <- string(r.Data); return true })
+	}()
+	for _, order := range []string{"{}", `{"a":1}`} {
+		_, err := io.WriteString(out, order+"\n")
+		require.NoError(t, err)
+		require.Equal(t, order, <-got)
+	}
+	require.NoError(t, out.Close())
 }
 
 func TestRecordsReadError(t *testing.T) {

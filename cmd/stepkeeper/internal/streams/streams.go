@@ -31,8 +31,8 @@ type Streams struct {
 	size                                 func() (columns, rows int)
 }
 
-// System returns the streams of the process. Colours are on if standard output is a terminal, NO_COLOR is not
-// set, and TERM is not "dumb" (https://no-color.org).
+// System returns the streams of the process. A terminal gets colours unless NO_COLOR is set or TERM is "dumb"
+// (https://no-color.org).
 func System() *Streams {
 	s := &Streams{
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
@@ -41,7 +41,7 @@ func System() *Streams {
 		errTerminal: isTerminal(os.Stderr),
 		size:        terminalSize,
 	}
-	s.colour = s.outTerminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	s.colour = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	return s
 }
 
@@ -73,7 +73,7 @@ func Test(terminal bool) (*Streams, *Buffers) {
 	b := &Buffers{}
 	return &Streams{
 		In: &b.In, Out: &b.Out, Err: &locked{w: &b.Err},
-		inTerminal: terminal, outTerminal: terminal, errTerminal: terminal, colour: terminal,
+		inTerminal: terminal, outTerminal: terminal, errTerminal: terminal, colour: true,
 		size: func() (int, int) { return defaultColumns, defaultRows },
 	}, b
 }
@@ -150,10 +150,13 @@ type Style struct {
 // Style returns the style for standard output.
 func (s *Streams) Style() Style {
 	if !s.outTerminal {
-		return Style{on: s.colour}
+		return Style{}
 	}
 	return Style{on: s.colour, width: s.Width()}
 }
+
+// ErrStyle returns the style for standard error, which may be a file while standard output is a terminal.
+func (s *Streams) ErrStyle() Style { return Style{on: s.colour && s.errTerminal} }
 
 // Width returns the number of columns of the screen; 0 means that there is no limit, as in a file.
 func (p Style) Width() int { return p.width }

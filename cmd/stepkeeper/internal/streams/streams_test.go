@@ -22,7 +22,9 @@ func TestColoursOnlyOnATerminal(t *testing.T) {
 		for _, state := range states {
 			require.Equal(t, terminal, strings.Contains(s.Style().State(state, "text"), "\x1b["))
 		}
+		require.Equal(t, terminal, strings.Contains(s.ErrStyle().Bad("text"), "\x1b["))
 		s.NoColour()
+		require.Equal(t, "text", s.ErrStyle().Bad("text"))
 		require.Equal(t, "text", s.Style().Bad("text"))
 	}
 }
