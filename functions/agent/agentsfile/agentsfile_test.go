@@ -125,10 +125,22 @@ func TestOneUnambiguousDocument(t *testing.T) {
 		"agents: {payment: {url: https://payment.example, " +
 			`headers: {x: "\ud83d"}}}`: "line 1, column 64: ",
 		"agents: " + strings.Repeat("[", 20_000): "line 1, column 109: lists and mappings are nested deeper than 100 levels",
+		expanding("*%s"):                         "stands for more than 50000 values; fix: flatten it, or use fewer aliases",
+		expanding("{<<: *%s}"):                   "stands for more than 50000 values; fix: flatten it, or use fewer aliases",
 	} {
 		_, err := agentsfile.Read([]byte(text))
 		require.ErrorContains(t, err, want, "%v", text)
 	}
+}
+
+// expanding returns a short file of agents whose aliases stand for 10^9 values.
+func expanding(alias string) string {
+	text := "x0: &x0 {a: 1}\n"
+	for level := range 9 {
+		one := fmt.Sprintf(alias, fmt.Sprint("x", level))
+		text += fmt.Sprintf("x%d: &x%d [%s]\n", level+1, level+1, strings.Join(slices.Repeat([]string{one}, 10), ", "))
+	}
+	return text + "agents: *x9\n"
 }
 
 // A problem of a file says where it stands, in words of the file, and what to do.

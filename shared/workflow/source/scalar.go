@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml/lexer"
+	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
@@ -66,8 +67,8 @@ var (
 const fixQuote = `quote it for a text, as in "yes", or write a number, true or false as in JSON`
 
 // CheckScalars returns an error if a YAML file contains an ambiguous value, a number that is too long, an
-// escape that names no character, or deeper nesting than the YAML library can read. The readers of the agents file and
-// of the services file call it.
+// escape that names no character, deeper nesting than the YAML library can read, or aliases that stand for too many
+// values. The readers of the agents file and of the services file call it. They report other errors.
 func CheckScalars(data []byte) error {
 	tokens := lexer.Tokenize(string(data))
 	if where, what := checkEscapes(data, tokens); what != "" {
@@ -83,6 +84,18 @@ func CheckScalars(data []byte) error {
 		if what != "" {
 			return fmt.Errorf("line %d, column %d: %s; fix: %s", t.Position.Line, t.Position.Column, what, fix)
 		}
+	}
+	file, err := parser.Parse(tokens, 0)
+	if err != nil {
+		return nil
+	}
+	b := &treeBuilder{report: &report{}, anchors: map[string]*value{}}
+	for _, d := range file.Docs {
+		b.build(d.Body, position{}, 0)
+	}
+	if b.over {
+		return fmt.Errorf("it is nested deeper than %d levels, or stands for more than %d values; fix: flatten it, or use "+
+			"fewer aliases", maxNesting, maxValues)
 	}
 	return nil
 }
