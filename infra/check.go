@@ -16,15 +16,12 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
 	"github.com/stepkeeper/stepkeeper/shared/incident"
+	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-var (
-	agentName   = regexp.MustCompile(`^[a-z][a-z0-9-]{0,39}$`)
-	replyToName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$`)
-	// Lambda refuses a function with a variable of another name.
-	variableName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]+$`)
-)
+// Lambda refuses a function with a variable of another name.
+var variableName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]+$`)
 
 // maxFunction is Lambda's limit for the timeout of a function.
 const maxFunction = 15 * time.Minute
@@ -109,7 +106,7 @@ func (c *checker) replyTo(p Props) {
 		port.Quarantine,
 	}
 	for _, name := range sorted(p.ReplyToBuses) {
-		if !replyToName.MatchString(name) || slices.Contains(own, name) || p.ReplyToBuses[name] == nil ||
+		if !message.ReplyToName(name) || slices.Contains(own, name) || p.ReplyToBuses[name] == nil ||
 			p.ReplyTo[name] != nil {
 			c.wrong(
 				"ReplyToBuses %.90q must be letters, digits, '.', '_' and '-', must be no name of a queue, "+
@@ -119,7 +116,7 @@ func (c *checker) replyTo(p Props) {
 	for _, name := range sorted(p.ReplyTo) {
 		q := p.ReplyTo[name]
 		switch {
-		case !replyToName.MatchString(name) || slices.Contains(own, name) || q == nil:
+		case !message.ReplyToName(name) || slices.Contains(own, name) || q == nil:
 			c.wrong(
 				"ReplyTo %.90q must be letters, digits, '.', '_' and '-', must not be a queue of the "+
 					"deployment's own, and must name a queue", name)
@@ -299,7 +296,7 @@ func (c *checker) mapping(what string, m *Mapping, batch int) {
 
 func (c *checker) agent(name string, a *Agent) {
 	what := fmt.Sprintf("agent %q", name)
-	if !agentName.MatchString(name) {
+	if !message.IsAgent(name) {
 		c.wrong("%s: the name must be small letters, digits and -, at most 40, a letter first", what)
 	}
 	if name == "scheduler" || name == "supervisor" { // names of the construct's own functions and alarms

@@ -241,6 +241,9 @@ func (o *SubmitOrder) Check() error {
 // IsWorkflow reports whether a workflow may have this name.
 func IsWorkflow(name string) bool { return workflowPattern.MatchString(name) }
 
+// IsAgent reports whether an agent may have this name.
+func IsAgent(name string) bool { return stepPattern.MatchString(name) }
+
 // IsOrderID reports whether an order or a child order may have this ID. It excludes "." and ".." because browsers
 // remove them from the path of a URL.
 func IsOrderID(id string) bool { return taskPattern.MatchString(id) && id != "." && id != ".." }

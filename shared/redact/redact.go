@@ -16,6 +16,8 @@ import (
 	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
 // Hidden stands in the place of a secret.
@@ -105,6 +107,17 @@ func (r Redactor) Text(text string) string {
 		return text
 	}
 	return r.text().Replace(text)
+}
+
+const maxExcerpt = 200 // characters
+
+// Excerpt returns the beginning of a service's text for people, without the secrets and control characters.
+func (r Redactor) Excerpt(text string) string {
+	text = core.Printable(r.Text(text))
+	if cut := []rune(text); len(cut) > maxExcerpt {
+		text = string(cut[:maxExcerpt]) + "…"
+	}
+	return text
 }
 
 var jsonToken = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|[-+.0-9A-Za-z]+`)

@@ -179,10 +179,8 @@ func rank(g core.Grade) int {
 
 func (r Report) failed(g core.Grade) (all []Trial) {
 	for _, t := range r.Trials {
-		for _, f := range t.For {
-			if f == g && t.Wrong != "" {
-				all = append(all, t)
-			}
+		if t.Wrong != "" && slices.Contains(t.For, g) {
+			all = append(all, t)
 		}
 	}
 	return all

@@ -22,6 +22,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/functions/agent/ledger"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient"
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	queue "github.com/stepkeeper/stepkeeper/shared/sqs"
 )
@@ -205,6 +206,11 @@ func TestAnAgentThatIsNotUnderstood(t *testing.T) {
 			if err != nil || len(in.Messages) != 1 {
 				t.Errorf("%+v, %v", in, err)
 				return
+			}
+			var first message.Request
+			err = json.Unmarshal([]byte(*in.Messages[0].Body), &first)
+			if err != nil || first.StopBy.Std().After(time.Now()) {
+				t.Errorf("the time in which an agent starts is counted for a trial: %+v, %v", first, err)
 			}
 			_, err = sdk.SendMessage(t.Context(),
 				&sqs.SendMessageInput{QueueUrl: of(queue), MessageBody: aws.String("nonsense")})

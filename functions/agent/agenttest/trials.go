@@ -39,13 +39,14 @@ var (
 // trials lists all trials in the order in which they run. Only requests of the grade Plain use the
 // agent's ledger.
 var trials = []trial{
+	// The first request is late anyway, so that an agent that takes long to start makes no other request late.
+	{"late start", "P25", everyGrade, "effects 0, late do 1, effects 0"},
 	{"a do", "P15", everyGrade, "effects 0, do 1, effects 1"},
 	{"an undo", "P24", everyGrade, "do 1, undo 2, effects 0"},
 	{"by the ledger: an undo", "P31", byLedger, "do 1, undo 2, undo 2, effects 0"},
 	{"by the ledger: duplicates", "P31", byLedger, "several do 1, do 1, effects 1"},
 	{"by the ledger: answer lost", "P31", byLedger, "unanswered do 1, any do 2, effects 1"},
 	{"by the ledger: undo before do", "P31", byLedger, "undo 2, any do 1, effects 0"},
-	{"late start", "P25", everyGrade, "late do 1, effects 0"},
 
 	{"duplicate", "P2", byKey, "do 1, do 1, effects 1, same"},
 	{"higher attempt", "P2", byKey, "do 1, do 7, effects 1, same"},

@@ -69,19 +69,15 @@ func Operations(name string, timeout time.Duration, configs map[string]Operation
 			o.run = startSync
 		}
 		operations[each] = worker.Operation{Run: func(ctx context.Context, call worker.Call) (any, error) {
-			ctx, cancel := o.limited(ctx, timeout)
-			defer cancel()
+			if timeout > 0 {
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithTimeout(ctx, timeout)
+				defer cancel()
+			}
 			return o.do(ctx, call)
 		}}
 	}
 	return operations
-}
-
-func (o *operation) limited(ctx context.Context, timeout time.Duration) (context.Context, func()) {
-	if timeout > 0 {
-		return context.WithTimeout(ctx, timeout)
-	}
-	return ctx, func() {}
 }
 
 func (o *operation) do(ctx context.Context, call worker.Call) (any, error) {
@@ -197,13 +193,4 @@ func (b bounded) Do(req *http.Request) (*http.Response, error) {
 		res.Body = http.MaxBytesReader(nil, res.Body, maxResponse)
 	}
 	return res, err
-}
-
-// excerpt returns the beginning of a text for people, without the credentials of the call.
-func (x *exchange) excerpt(text string) string {
-	text = core.Printable(x.redact.Text(text))
-	if cut := []rune(text); len(cut) > 200 {
-		text = string(cut[:200]) + "…"
-	}
-	return text
 }

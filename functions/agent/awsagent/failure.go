@@ -93,7 +93,7 @@ func (o *operation) failure(err error, x *exchange) error {
 	case !sent && strings.Contains(err.Error(), "get identity"):
 		return worker.Unauthorized(
 			fmt.Errorf("%s was not called, because the agent has no credentials for AWS: %s",
-				o.what, x.excerpt(err.Error())),
+				o.what, x.redact.Excerpt(err.Error())),
 		)
 	case errors.As(err, &api):
 		status := 0
@@ -109,7 +109,7 @@ func (o *operation) failure(err error, x *exchange) error {
 	case sent:
 		text = "broke off, and may have had its effect"
 	}
-	f.Err = fmt.Errorf("%s %s: %s", o.what, text, x.excerpt(err.Error()))
+	f.Err = fmt.Errorf("%s %s: %s", o.what, text, x.redact.Excerpt(err.Error()))
 	return f
 }
 
@@ -150,12 +150,12 @@ func (o *operation) classify(f *worker.Failure, code string, status int) string 
 func (o *operation) failed(r *reported, x *exchange) error {
 	f := &worker.Failure{Code: "failed", Permanent: r.ended}
 	if r.name != "" {
-		f.Code = x.excerpt(r.name)
+		f.Code = x.redact.Excerpt(r.name)
 	}
 	if o.config.Classify[r.name] == "permanent" {
 		f.Permanent = true
 	}
-	f.Err = fmt.Errorf("%s failed: %s", o.what, x.excerpt(r.Error()))
+	f.Err = fmt.Errorf("%s failed: %s", o.what, x.redact.Excerpt(r.Error()))
 	return f
 }
 

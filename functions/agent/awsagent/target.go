@@ -1,6 +1,7 @@
 package awsagent
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/url"
@@ -47,17 +48,15 @@ type Target struct {
 // Permission is an IAM permission that the agent's role needs.
 type Permission struct{ Action, Resource string }
 
+var actions = map[string]string{
+	Invoke: "lambda:InvokeFunction", PutEvents: "events:PutEvents", Publish: "sns:Publish", Send: "sqs:SendMessage",
+}
+
 // Permissions returns the permissions that the agent's role needs for the call.
 func (t Target) Permissions() []Permission {
 	switch {
-	case t.Kind == Invoke:
-		return []Permission{{"lambda:InvokeFunction", t.ARN}}
-	case t.Kind == PutEvents:
-		return []Permission{{"events:PutEvents", t.ARN}}
-	case t.Kind == Publish:
-		return []Permission{{"sns:Publish", t.ARN}}
-	case t.Kind == Send:
-		return []Permission{{"sqs:SendMessage", t.ARN}}
+	case t.Kind != StartExecution:
+		return []Permission{{actions[t.Kind], t.ARN}}
 	case t.Express:
 		return []Permission{{"states:StartSyncExecution", t.ARN}}
 	}
@@ -130,7 +129,7 @@ func (e Entry) Target() (Target, error) {
 		return Target{}, fmt.Errorf("it names %d calls; write one of %s", len(set), strings.Join(names, ", "))
 	}
 	k := set[0]
-	value := *set[0].field(&e)
+	value := *k.field(&e)
 	t := Target{Kind: k.name, ARN: value, Express: e.Express, Unique: e.Deduplicates}
 	if k.name == Send {
 		t.URL = value
@@ -162,11 +161,7 @@ func queueARN(text string) string {
 		return ""
 	}
 	if m := emulatedQueue.FindStringSubmatch(u.Path); m != nil {
-		region := m[1]
-		if region == "" {
-			region = "us-east-1"
-		}
-		return fmt.Sprintf("arn:aws:sqs:%s:%s:%s", region, m[2], m[3])
+		return fmt.Sprintf("arn:aws:sqs:%s:%s:%s", cmp.Or(m[1], "us-east-1"), m[2], m[3])
 	}
 	return ""
 }

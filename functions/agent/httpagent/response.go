@@ -151,8 +151,6 @@ func (x *exchange) unsigned() bool {
 		[]string{"ExpiredTokenException", "InvalidSignatureException", "UnrecognizedClientException"}, code)
 }
 
-const maxSaid = 200
-
 // said returns the code and the text of a failure's body, in the forms problem+json, {"error":{…}}, {"error":"…"} and
 // {"message":"…"}. It ignores the rest of the body.
 func (x *exchange) said() (code, text string) {
@@ -180,11 +178,7 @@ func (x *exchange) said() (code, text string) {
 			words = append(words, w)
 		}
 	}
-	text = core.Printable(x.redact.Text(strings.Join(words, ": ")))
-	if cut := []rune(text); len(cut) > maxSaid {
-		text = string(cut[:maxSaid]) + "…"
-	}
-	return code, text
+	return code, x.redact.Excerpt(strings.Join(words, ": "))
 }
 
 // saidCode is the form of a service's code that may become the failure's code.

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
-	"regexp"
 	"slices"
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/awsagent"
 	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
@@ -65,10 +65,8 @@ func (p *problems) of(where string, all []error) {
 	}
 }
 
-var agentName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,39}$`)
-
 func (a *Agent) complete(name string, v Variables) (p problems) {
-	if !agentName.MatchString(name) {
+	if !message.IsAgent(name) {
 		p.add("the name must be small letters, digits and -, at most 40, a letter first")
 	}
 	calls := !a.URL.IsZero() || a.AWS != nil || a.Auth != nil || !a.Proxy.IsZero() || len(a.Operations) > 0 ||

@@ -247,8 +247,8 @@ func (r *running) drain(stop func()) error {
 		return nil
 	}
 	return fmt.Errorf(
-		"queue %s: operations have not ended %s after they were asked to; their requests come again: %w",
-		r.Queue.Name(), time.Second, ErrUndrained)
+		"agent %q: operations have not ended %s after they were asked to; their requests come again: %w",
+		r.Worker.Agent, time.Second, ErrUndrained)
 }
 
 func within(ended <-chan struct{}, d time.Duration) bool {

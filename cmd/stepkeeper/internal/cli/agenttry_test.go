@@ -63,7 +63,7 @@ func TestAgentTry(t *testing.T) {
 		t.Helper()
 		all := append([]string{
 			"agent", "test", "desk", "--do", "lend", "--undo", "take-back", "--between",
-			"5", "--call-timeout", "1s",
+			"5", "--call-timeout", "30s", // a busy machine makes no request late
 			"--effects", `ls "` + folder + `" | grep -c "^$(echo "$KEY" | tr / "~")" || true`,
 		}, flags...)
 		return call{}.run(t, append(all, "--", "env", deskVariable+"="+folder, self, "-test.run=^TestDeskAgent$")...)
@@ -72,7 +72,8 @@ func TestAgentTry(t *testing.T) {
 		"do after undo", "ok     duplicate")
 	ons := filepath.Join(folder, "ons.log")
 	delays := filepath.Join(folder, "delays.log")
-	try("--refuse", `echo "$ON" >> "`+ons+`"`, "--delay", `echo "$MS" >> "`+delays+`"`).want(t, failure.OK,
+	try("--refuse", `echo "$ON" >> "`+ons+`"`, "--delay", `echo "$MS" >> "`+delays+`"`,
+		"--call-timeout", "5s").want(t, failure.OK,
 		"a refusal is not remembered")
 	require.True(t, strings.HasPrefix(read(t, ons), "1\n0\n"), "the service was asked to refuse: %s", read(t, ons))
 	text := read(t, delays)

@@ -14,12 +14,13 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"text/template"
 
 	"golang.org/x/mod/module"
+
+	"github.com/stepkeeper/stepkeeper/shared/message"
 )
 
 //go:embed template
@@ -46,12 +47,11 @@ type Agent struct {
 // Languages lists the languages of new agents.
 var Languages = []string{"go", "python", "typescript"}
 
-var namePattern = regexp.MustCompile(`^[a-z][a-z0-9-]{0,39}$`)
-
-// CheckNames returns an error if an agent, or one of its operations, cannot have its name.
+// CheckNames returns an error if an agent, or one of its operations, cannot have its name. A new operation gets a name
+// of the same form.
 func CheckNames(agent string, operations ...string) error {
 	for i, name := range append([]string{agent}, operations...) {
-		if !namePattern.MatchString(name) {
+		if !message.IsAgent(name) {
 			return fmt.Errorf("%.60q is not an %s's name; write small letters, digits and -, at most 40, a letter first",
 				name, map[bool]string{true: "agent", false: "operation"}[i == 0])
 		}
