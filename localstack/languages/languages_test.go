@@ -113,6 +113,7 @@ func bundle(t *testing.T, program, place string, files map[string]string) []byte
 	for name, text := range files {
 		put(name, strings.ReplaceAll(text, "SDK", filepath.ToSlash(sdk)))
 	}
+	t.Setenv("PIP_RETRIES", "8") // a registry may be away for minutes
 	require.NoError(t, build.Bundle(folder, out, true))
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)

@@ -1,6 +1,7 @@
 package agentsfile_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"

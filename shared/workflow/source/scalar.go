@@ -91,7 +91,9 @@ func CheckScalars(data []byte) error {
 	}
 	b := &treeBuilder{report: &report{}, anchors: map[string]*value{}}
 	for _, d := range file.Docs {
-		b.build(d.Body, position{}, 0)
+		if d.Body != nil {
+			b.build(d.Body, position{}, 0)
+		}
 	}
 	if b.over {
 		return fmt.Errorf("it is nested deeper than %d levels, or stands for more than %d values; fix: flatten it, or use "+
