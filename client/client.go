@@ -20,6 +20,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 	"github.com/stepkeeper/stepkeeper/shared/schedule"
@@ -297,6 +298,17 @@ func (c *Client) Wait(ctx context.Context, id string) (*Task, error) {
 		var t *Task
 		err := c.patiently(ctx, func(ctx context.Context) (_ bool, err error) {
 			t, err = c.via.Task(ctx, id, pollWait)
+			if errors.Is(err, ErrBusy) { // as many calls wait as the server permits
+				now, failed := c.via.Task(ctx, id, 0)
+				switch {
+				case failed != nil: // a queued order may have no task yet
+				case now.Ended:
+					t = now
+					err = nil
+				default:
+					err = port.Sleep(ctx, longestPause)
+				}
+			}
 			return false, err
 		})
 		if err != nil || t != nil && t.Ended {

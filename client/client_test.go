@@ -207,6 +207,43 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// A wait for which the server has no room polls. A proxy that does not wait so long breaks no wait.
+func TestWaitsThatAreRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		started := time.Now()
+		ended := func() bool { return time.Since(started) > 5*time.Minute }
+		for name, refuse := range map[string]func() int{
+			"busy": func() int { return http.StatusTooManyRequests },
+			"proxy": func() int {
+				time.Sleep(10 * time.Second)
+				return http.StatusGatewayTimeout
+			},
+		} {
+			calls := 0
+			via := roundTrip(func(r *http.Request) (*http.Response, error) {
+				calls++
+				w := httptest.NewRecorder()
+				if r.URL.RawQuery != "" && (!ended() || name == "busy") {
+					w.WriteHeader(refuse())
+				}
+				fmt.Fprintf(w, `{"orderId":"o","ended":%v}`, ended())
+				return w.Result(), nil
+			})
+			c, err := client.New("http://x", client.WithHTTPClient(&http.Client{Transport: via}))
+			require.NoError(t, err)
+			started = time.Now()
+			x, err := c.Wait(t.Context(), "o")
+			require.NoError(t, err, name)
+			require.True(t, x.Ended, name)
+			require.Less(t, calls, 150, name)
+		}
+	})
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
 // Every way to submit an order reports its settings that have no effect.
 func TestNotes(t *testing.T) {
 	r := newRig(t)
@@ -667,7 +704,8 @@ func TestAnswersThatLackTheThing(t *testing.T) {
 func TestStatusesOfSomethingElse(t *testing.T) {
 	for status, want := range map[int]error{
 		400: client.ErrAnswer, 401: client.ErrAnswer, 404: client.ErrAnswer, 409: client.ErrAnswer,
-		429: client.ErrBusy, 502: client.ErrInternal, 503: client.ErrUnavailable,
+		429: client.ErrBusy, 500: client.ErrInternal, 502: client.ErrConnection, 503: client.ErrUnavailable,
+		504: client.ErrConnection,
 	} {
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(status)

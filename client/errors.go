@@ -102,6 +102,8 @@ func (e *Error) kind() error {
 	switch {
 	case e.foreign():
 		return ErrAnswer
+	case e.Code == "" && (e.Status == http.StatusBadGateway || e.Status == http.StatusGatewayTimeout):
+		return ErrConnection // a proxy got no response, or not in time
 	case e.Status == http.StatusNotFound:
 		return ErrNotFound
 	case e.Status == http.StatusConflict:

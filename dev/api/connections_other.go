@@ -2,5 +2,5 @@
 
 package api
 
-// mostConnections returns manyConnections, because these systems do not limit the open files of a process.
-func mostConnections() int { return manyConnections }
+// ofFiles returns most, because these systems do not limit the open files of a process.
+func ofFiles(most int) int { return most }

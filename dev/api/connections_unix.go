@@ -4,12 +4,11 @@ package api
 
 import "syscall"
 
-// mostConnections returns the largest number of streams of events, and of connections that stay open between their
-// requests. It is at most a quarter of the files that the process may open.
-func mostConnections() int {
+// ofFiles returns most, or a quarter of the files that the process may open if that is less.
+func ofFiles(most int) int {
 	var files syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
-		return manyConnections
+		return most
 	}
-	return int(min(files.Cur/4, manyConnections))
+	return int(min(files.Cur/4, uint64(most))) //nolint:gosec // most is positive
 }

@@ -32,7 +32,8 @@ type Config struct {
 type edge struct {
 	backend Backend
 	clock   port.Clock
-	streams chan struct{} // has an element for each open stream of events
+
+	eventStreams, waits, polls, submissions held // requests that last
 }
 
 // New returns the handler of everything that the embedded runtime serves. All requests below
@@ -68,7 +69,13 @@ func drained(next http.Handler) http.Handler {
 
 func routes(c Config) http.Handler {
 	useProblems()
-	e := &edge{backend: c.Backend, clock: c.Clock, streams: make(chan struct{}, mostConnections())}
+	e := &edge{
+		backend: c.Backend, clock: c.Clock,
+		eventStreams: heldAtMost(mostEvents, "streams of events"),
+		waits:        heldAtMost(mostWaits, "requests with wait="),
+		polls:        heldAtMost(mostPolls, "receives from queues"),
+		submissions:  heldAtMost(mostSubmissions, "streams of orders"),
+	}
 	e.clock = cmp.Or[port.Clock](e.clock, port.ClockFunc(time.Now))
 	mux := http.NewServeMux()
 	doc := humago.New(mux, configOf(c.Version))
@@ -86,7 +93,7 @@ func routes(c Config) http.Handler {
 	}
 
 	queues := sqsproto.New(sqsproto.Config{
-		Queues: c.Backend, LongPoll: untilDrain,
+		Queues: c.Backend, LongPoll: e.polls.begin,
 		Sinks:      map[string]sqsproto.Sink{port.Intake: e.intake, port.Control: e.control},
 		ReceiptKey: c.ReceiptKey,
 	})

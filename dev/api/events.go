@@ -63,25 +63,17 @@ func (e *edge) registerEvents(doc huma.API) {
 	}, e.events)
 }
 
-// streamsRetry is how long a client should wait after the refusal of a stream.
-const streamsRetry = 5 * time.Second
-
-// stream returns the response with a stream of events. It refuses the stream if too many are open, because each
-// takes an open file from the agents and the store.
-func (e *edge) stream(write func(context.Context, http.ResponseWriter)) (*huma.StreamResponse, error) {
-	select {
-	case e.streams <- struct{}{}:
-	default:
-		p := problem(http.StatusTooManyRequests, CodeBusy, "%d streams of events are open, which is the limit: close "+
-			"some; the limit is a quarter of the open files (ulimit -n), and at most %d", cap(e.streams), manyConnections)
-		p.RetryAfter = seconds(streamsRetry)
-		return nil, p
+// stream returns the response with a stream of events.
+func (e *edge) stream(ctx context.Context,
+	write func(context.Context, http.ResponseWriter),
+) (*huma.StreamResponse, error) {
+	ctx, end, err := e.eventStreams.begin(ctx)
+	if err != nil {
+		return nil, err
 	}
 	return &huma.StreamResponse{Body: func(hc huma.Context) {
-		defer func() { <-e.streams }()
+		defer end()
 		_, w := humago.Unwrap(hc)
-		ctx, cancel := untilDrain(hc.Context())
-		defer cancel()
 		write(ctx, w)
 	}}, nil
 }
@@ -90,7 +82,7 @@ func (e *edge) events(ctx context.Context, in *eventsInput) (*huma.StreamRespons
 	if _, _, err := e.backend.Task(ctx, in.ID); err != nil {
 		return nil, ofOrder(in.ID, err)
 	}
-	return e.stream(func(ctx context.Context, w http.ResponseWriter) {
+	return e.stream(ctx, func(ctx context.Context, w http.ResponseWriter) {
 		e.writeEvents(ctx, w, in.ID, max(in.After, in.LastID))
 	})
 }
@@ -111,8 +103,8 @@ func beginEvents(w http.ResponseWriter) (send func(b []byte) bool) {
 	}
 }
 
-func (e *edge) changes(_ context.Context, in *changesInput) (*huma.StreamResponse, error) {
-	return e.stream(func(ctx context.Context, w http.ResponseWriter) {
+func (e *edge) changes(ctx context.Context, in *changesInput) (*huma.StreamResponse, error) {
+	return e.stream(ctx, func(ctx context.Context, w http.ResponseWriter) {
 		signals := e.backend.Changes(ctx, in.Order)
 		send := beginEvents(w)
 		for send([]byte("event: changed\ndata:\n\n")) {

@@ -61,7 +61,7 @@ type StoredDocument struct {
 
 func (e *edge) registerOrders(doc huma.API) {
 	read(doc, "orders", "get-order", "/v1/orders/{id}",
-		"The task of an order: its state, its steps, why it failed", []int{400, 403, 404, 503},
+		"The task of an order: its state, its steps, why it failed", []int{400, 403, 404, 429, 503},
 		func(ctx context.Context, in *taskInput) (view.Task, error) {
 			t, err := e.getTask(ctx, in)
 			return t, ofOrder(in.ID, err)

@@ -64,6 +64,9 @@ type ProblemPlace struct {
 
 func (p *Problem) Error() string { return p.Detail }
 
+// Throttled reports whether a client with the protocol of SQS gets an error that AWS SDKs retry.
+func (p *Problem) Throttled() bool { return p.Status == http.StatusTooManyRequests }
+
 // GetStatus returns the HTTP status. The methods GetStatus, GetHeaders and ContentType make Problem the error
 // type of the HTTP library huma.
 func (p *Problem) GetStatus() int { return p.Status }

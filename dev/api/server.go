@@ -21,9 +21,7 @@ const (
 	writeTimeout  = MaxWait + 30*time.Second
 	idleTimeout   = 2 * time.Minute
 	maxHeader     = 32 << 10
-	// largest result of mostConnections; a browser's console uses fewer than ten
-	manyConnections = 1000
-	drainTimeout    = 3 * time.Second // shorter than the 5 s in which the process must end after SIGTERM
+	drainTimeout  = 3 * time.Second // shorter than the 5 s in which the process must end after SIGTERM
 )
 
 // Listen opens a TCP address of the loopback interface, such as "127.0.0.1:8377". Port 0 selects a free port.
@@ -41,8 +39,6 @@ func Listen(address string) (net.Listener, error) {
 	}
 	return net.Listen("tcp", address)
 }
-
-type drainKey struct{}
 
 // Serve serves h on ln until ctx ends. Then waiting requests, streams of events and long polls end at once.
 // All other requests have 3 seconds to finish. Serve always closes the listener.
@@ -78,7 +74,7 @@ func Serve(ctx context.Context, ln net.Listener, h http.Handler) error {
 // bounded closes connections after their response while too many are open, so that idle connections do not take the
 // open files that the agents and the store need.
 func bounded(open *atomic.Int64, next http.Handler) http.Handler {
-	most := int64(mostConnections())
+	most := int64(ofFiles(mostIdle))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if open.Load() > most {
 			w.Header().Set("Connection", "close")
@@ -87,16 +83,20 @@ func bounded(open *atomic.Int64, next http.Handler) http.Handler {
 	})
 }
 
-// watchConnections counts the open connections. It also makes Shutdown close connections on which no request has
-// come. Browsers open some connections in advance, and Shutdown would wait for them.
+// watchConnections counts the open connections, and closes a new one if there are too many. It also makes Shutdown
+// close connections on which no request has come. Browsers open some connections in advance, and Shutdown would wait
+// for them.
 func watchConnections(s *http.Server, open *atomic.Int64) {
+	most := int64(3 * ofFiles(mostOpen))
 	var unused sync.Map
 	s.ConnState = func(c net.Conn, state http.ConnState) {
 		unused.Delete(c)
 		switch state {
 		case http.StateNew:
-			open.Add(1)
 			unused.Store(c, nil)
+			if open.Add(1) > most {
+				_ = c.Close()
+			}
 		case http.StateClosed:
 			open.Add(-1)
 		}
@@ -107,15 +107,4 @@ func watchConnections(s *http.Server, open *atomic.Int64) {
 			return true
 		})
 	})
-}
-
-// untilDrain returns a context for a long request. The context also ends when the server shuts down.
-func untilDrain(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(ctx)
-	drain, ok := ctx.Value(drainKey{}).(context.Context)
-	if !ok {
-		return ctx, cancel
-	}
-	stop := context.AfterFunc(drain, cancel)
-	return ctx, func() { stop(); cancel() }
 }

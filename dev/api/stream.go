@@ -56,13 +56,17 @@ type group struct {
 // submitStream reads lines and submits the orders in groups. Several groups run at once. submitStream writes
 // the results in the sequence of the lines. It begins to write before the last line has come.
 func (e *edge) submitStream(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel, err := e.submissions.begin(r.Context())
+	if err != nil {
+		writeProblem(w, problemOf(err))
+		return
+	}
+	defer cancel()
 	rc := http.NewResponseController(w)
 	if err := rc.EnableFullDuplex(); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		writeProblem(w, internalProblem(err))
 		return
 	}
-	ctx, cancel := untilDrain(r.Context())
-	defer cancel()
 	// This deferred call runs before cancel. Otherwise cancel would set a read deadline, and the deadline
 	// would break the next requests on this connection.
 	defer wakeReader(ctx, rc)()

@@ -115,8 +115,11 @@ func (e *edge) submitOne(w http.ResponseWriter, r *http.Request, wait time.Durat
 // waited blocks until the order ends or the time is over. It returns the task from Wait, and does not read
 // the task again.
 func (e *edge) waited(ctx context.Context, id string, wait time.Duration) (view.Task, error) {
-	drained, cancel := untilDrain(ctx)
-	defer cancel()
+	drained, end, err := e.waits.begin(ctx)
+	if err != nil {
+		return view.Task{}, err
+	}
+	defer end()
 	within, stop := context.WithTimeout(drained, wait)
 	defer stop()
 	t, err := e.backend.Wait(within, id, view.Ended)

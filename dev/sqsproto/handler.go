@@ -38,8 +38,8 @@ type Config struct {
 	Queues Queues
 	Sinks  map[string]Sink // sinks by queue name; Queues does not contain these queues
 	// LongPoll derives the context for a long poll from the context of the request. The derived context
-	// may end earlier, when the process shuts down. nil means the context of the request.
-	LongPoll func(context.Context) (context.Context, context.CancelFunc)
+	// may end earlier, when the process shuts down. An error refuses the poll. nil means the context of the request.
+	LongPoll func(context.Context) (context.Context, context.CancelFunc, error)
 	Clock    port.Clock // nil means the system clock
 	// ReceiptKey is the key for the receipt handles. nil means a new random key. A handler rejects receipt
 	// handles that were made with another key.
@@ -66,7 +66,7 @@ type handler struct {
 // New returns a handler. The caller must send it only POST requests.
 func New(c Config) http.Handler {
 	if c.LongPoll == nil {
-		c.LongPoll = func(ctx context.Context) (context.Context, context.CancelFunc) { return ctx, func() {} }
+		c.LongPoll = func(ctx context.Context) (context.Context, context.CancelFunc, error) { return ctx, func() {}, nil }
 	}
 	c.Clock = cmp.Or[port.Clock](c.Clock, port.ClockFunc(time.Now))
 	if c.ReceiptKey == nil {

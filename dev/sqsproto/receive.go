@@ -43,7 +43,10 @@ func receiveMessage(c *call) (any, error) {
 	if err := cmp.Or(errCount, errWait, errVisibility); err != nil {
 		return nil, err
 	}
-	ctx, cancel := c.h.LongPoll(c.ctx)
+	ctx, cancel, err := c.h.LongPoll(c.ctx)
+	if err != nil {
+		return nil, err
+	}
 	defer cancel()
 	deliveries, err := q.Receive(ctx, count, seconds(wait), seconds(visibility))
 	if err != nil && (ctx.Err() == nil || len(deliveries) > 0) {

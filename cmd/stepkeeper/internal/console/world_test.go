@@ -46,12 +46,12 @@ steps:
 `,
 	"one": `workflow: one
 steps:
-  charge: {agent: shop, operation: charge, input: {n: 1}, timeout: 1s, onFailure: stop, undo: refund, grade: fenced}
+  charge: {agent: shop, operation: charge, input: {n: 1}, timeout: 30s, onFailure: stop, undo: refund, grade: fenced}
 `,
 	"many": `workflow: many
 steps:
   all: {each: "${ order.items }", workflow: one, input: {n: "${ item }"}}
-  ship: {agent: shop, operation: ship, input: {n: 1}, timeout: 1s, grade: fenced, undo: none, after: [all], onFailure: undo}
+  ship: {agent: shop, operation: ship, input: {n: 1}, timeout: 30s, grade: fenced, undo: none, after: [all], onFailure: undo}
 `,
 	"nested": `workflow: nested
 steps:
