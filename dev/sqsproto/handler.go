@@ -66,7 +66,9 @@ type handler struct {
 // New returns a handler. The caller must send it only POST requests.
 func New(c Config) http.Handler {
 	if c.LongPoll == nil {
-		c.LongPoll = func(ctx context.Context) (context.Context, context.CancelFunc, error) { return ctx, func() {}, nil }
+		c.LongPoll = func(ctx context.Context) (context.Context, context.CancelFunc, error) {
+			return ctx, func() {}, nil
+		}
 	}
 	c.Clock = cmp.Or[port.Clock](c.Clock, port.ClockFunc(time.Now))
 	if c.ReceiptKey == nil {
