@@ -126,8 +126,8 @@ func TestOneUnambiguousDocument(t *testing.T) {
 		"agents: {payment: {url: https://payment.example, " +
 			`headers: {x: "\ud83d"}}}`: "line 1, column 64: ",
 		"agents: " + strings.Repeat("[", 20_000): "line 1, column 109: lists and mappings are nested deeper than 100 levels",
-		expanding("*%s"):                         "stands for more than 50000 values; fix: flatten it, or use fewer aliases",
-		expanding("{<<: *%s}"):                   "stands for more than 50000 values; fix: flatten it, or use fewer aliases",
+		expanding("*%s"):                         "line 6, column 15: the file stands for more than 50000 values; fix: use fewer",
+		expanding("{<<: *%s}"):                   "line 6, column 15: the file stands for more than 50000 values; fix: use fewer",
 	} {
 		_, err := agentsfile.Read([]byte(text))
 		require.ErrorContains(t, err, want, "%v", text)

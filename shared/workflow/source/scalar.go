@@ -95,9 +95,8 @@ func CheckScalars(data []byte) error {
 			b.build(d.Body, position{}, 0)
 		}
 	}
-	if b.over {
-		return fmt.Errorf("it is nested deeper than %d levels, or stands for more than %d values; fix: flatten it, or use "+
-			"fewer aliases", maxNesting, maxValues)
+	if b.over != nil {
+		return fmt.Errorf("line %d, column %d: %s; fix: %s", b.over.Line, b.over.Column, b.over.What, b.over.Fix)
 	}
 	return nil
 }

@@ -140,7 +140,7 @@ type treeBuilder struct {
 	*report
 	anchors map[string]*value
 	values  int
-	over    bool // a limit was exceeded, and the problem is already reported
+	over    *Problem // the limit that was exceeded, reported once; nil means none
 }
 
 // build converts n into a value. The parameter where is the value's position if n is nil, a mapping or a
@@ -274,12 +274,12 @@ func (b *treeBuilder) copy(v *value, where position, depth int) *value {
 
 func (b *treeBuilder) refuse(where position, depth int) {
 	switch {
-	case b.over:
+	case b.over != nil:
 	case depth > maxNesting:
-		b.error(where, "lists and mappings are nested deeper than %d levels", maxNesting).fix("flatten it")
+		b.over = b.error(where, "lists and mappings are nested deeper than %d levels", maxNesting)
+		b.over.fix("flatten it")
 	default:
-		b.error(where, "the file stands for more than %d values", maxValues).
-			fix("use fewer aliases, or split the workflow")
+		b.over = b.error(where, "the file stands for more than %d values", maxValues)
+		b.over.fix("use fewer aliases, or split the file")
 	}
-	b.over = true
 }
